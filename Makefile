@@ -1,0 +1,48 @@
+# Two commands do everything: `make demo` shows the library, `make test` checks it.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# Benchmark data, where a checkout has it beside it; see docs/architecture.md, "Data".
+ifneq ($(wildcard ../shared/data),)
+export DTSEMNET_DATA ?= $(abspath ../shared/data)
+endif
+# Two processes of tests share two cores: each keeps to one thread.
+export OMP_NUM_THREADS ?= 1
+
+.PHONY: demo test test-all lint format bench clean
+
+demo: $(VENV)/.base
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/.dev lint
+	$(BIN)/pytest -n 2 --dist worksteal -m "not slow"
+
+test-all: $(VENV)/.dev lint
+	$(BIN)/pytest -n 2 --dist worksteal
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: $(VENV)/.dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(VENV)/.dev
+	$(BIN)/python benchmarks/run.py
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.base: pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	touch $@
+
+$(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	touch $@ $(VENV)/.base
+
+clean:
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find src tests -name __pycache__ -exec rm -rf {} +

@@ -1,0 +1,152 @@
+"""Classification loss over pooled leaf logits, with the gradient of each leaf's logit.
+
+The logit of a class pools those of its leaves: by the max (temperature 0), or
+by ``tau * logsumexp(z / tau)``, whose limit is the max. The loss of a sample is
+cross-entropy, or its bounded form ``(1 - p^q) / q`` whose gradient is that of
+cross-entropy times ``p^q``; q = 0 means cross-entropy.
+
+A class that no leaf holds pools to -inf: its samples add the loss of the
+probability ``UNSERVED`` and no gradient.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dtsemnet.kernels.elementary import exp, log
+from dtsemnet.kernels.jit import kernel
+
+__all__ = ["UNSERVED", "class_loss"]
+
+UNSERVED = 1e-7
+"""Probability granted to a class without leaves, so that its samples add a constant to the loss."""
+
+Floats = NDArray[np.floating[Any]]
+Integers = NDArray[np.integer[Any]]
+
+
+@kernel
+def class_loss(
+    logit: Floats,
+    leaf_class: Integers,
+    y: Integers,
+    weight: Floats,
+    temperature: float,
+    q: float,
+    pooled: Floats,
+    spread: Floats,
+    chosen: Integers,
+) -> float:
+    """Return the weighted sum of losses and overwrite ``logit`` (leaves x batch) with its gradient.
+
+    ``pooled``, ``spread`` and ``chosen`` are work space of shape (classes x batch).
+    """
+    _pool_by_max(logit, leaf_class, pooled, chosen)
+    if temperature > 0:
+        _pool_smoothly(logit, leaf_class, temperature, pooled, spread)
+    loss = _cross_entropy(pooled, chosen, y, weight, q)
+    if temperature > 0:
+        _spread_over_leaves(logit, leaf_class, pooled, spread)
+    else:
+        _give_to_chosen(logit, leaf_class, pooled, chosen)
+    return loss
+
+
+@kernel
+def _pool_by_max(logit: Floats, leaf_class: Integers, pooled: Floats, chosen: Integers) -> None:
+    n_leaves, n_samples = logit.shape
+    pooled[:, :] = -np.inf
+    chosen[:, :] = -1
+    for j in range(n_leaves):
+        z, top, place = logit[j], pooled[leaf_class[j]], chosen[leaf_class[j]]
+        number = chosen.dtype.type(j)
+        for b in range(n_samples):
+            better = z[b] > top[b]  # strictly: the first of equals keeps its place
+            top[b] = z[b] if better else top[b]
+            place[b] = number if better else place[b]
+
+
+@kernel
+def _pool_smoothly(logit: Floats, leaf_class: Integers, temperature: float, pooled: Floats, spread: Floats) -> None:
+    """Turn maxima into ``tau * logsumexp``; leaves ``exp((z - max) / tau)`` in ``logit``, their sums in ``spread``."""
+    n_leaves, n_samples = logit.shape
+    tau, inverse = logit.dtype.type(temperature), logit.dtype.type(1 / temperature)
+    tiny, zero = logit.dtype.type(1e-30), logit.dtype.type(0)
+    spread[:, :] = zero
+    for j in range(n_leaves):
+        z, top, total = logit[j], pooled[leaf_class[j]], spread[leaf_class[j]]
+        for b in range(n_samples):
+            z[b] = exp((z[b] - top[b]) * inverse)
+            total[b] += z[b]
+    for c in range(len(pooled)):
+        top, total = pooled[c], spread[c]
+        for b in range(n_samples):
+            top[b] += tau * log(max(total[b], tiny))
+
+
+@kernel
+def _cross_entropy(pooled: Floats, chosen: Integers, y: Integers, weight: Floats, q: float) -> float:
+    """Return the sum of losses and overwrite ``pooled`` with its gradient."""
+    n_classes, n_samples = pooled.shape
+    real = pooled.dtype.type
+    top, total = pooled[0].copy(), np.zeros(n_samples, pooled.dtype)
+    factor = np.empty(n_samples, pooled.dtype)
+    for c in range(1, n_classes):
+        for b in range(n_samples):
+            top[b] = max(top[b], pooled[c, b])
+    own = np.empty(n_samples, pooled.dtype)
+    for b in range(n_samples):
+        own[b] = pooled[y[b], b] - top[b]
+    for c in range(n_classes):
+        row = pooled[c]
+        for b in range(n_samples):
+            row[b] = exp(row[b] - top[b])
+            total[b] += row[b]
+    loss = 0.0
+    for b in range(n_samples):
+        served = chosen[y[b], b] >= 0
+        log_p = own[b] - log(total[b]) if served else real(math.log(UNSERVED))
+        if q > 0:
+            bound = exp(real(q) * log_p)
+            loss += weight[b] * (1.0 - bound) / q
+            factor[b] = weight[b] * bound if served else real(0)
+        else:
+            loss -= weight[b] * log_p
+            factor[b] = weight[b] if served else real(0)
+    for b in range(n_samples):
+        total[b] = factor[b] / total[b]
+    for c in range(n_classes):
+        row = pooled[c]
+        for b in range(n_samples):
+            row[b] *= total[b]
+    for b in range(n_samples):
+        pooled[y[b], b] -= factor[b]
+    return loss
+
+
+@kernel
+def _give_to_chosen(logit: Floats, leaf_class: Integers, gradient: Floats, chosen: Integers) -> None:
+    n_leaves, n_samples = logit.shape
+    zero = logit.dtype.type(0)
+    for j in range(n_leaves):
+        z, g, place = logit[j], gradient[leaf_class[j]], chosen[leaf_class[j]]
+        number = chosen.dtype.type(j)
+        for b in range(n_samples):
+            z[b] = g[b] if place[b] == number else zero
+
+
+@kernel
+def _spread_over_leaves(logit: Floats, leaf_class: Integers, gradient: Floats, spread: Floats) -> None:
+    n_classes, n_samples = gradient.shape
+    tiny = logit.dtype.type(1e-30)
+    for c in range(n_classes):
+        for b in range(n_samples):
+            gradient[c, b] /= max(spread[c, b], tiny)
+    for j in range(len(logit)):
+        z, g = logit[j], gradient[leaf_class[j]]
+        for b in range(n_samples):
+            z[b] *= g[b]

@@ -1,0 +1,54 @@
+"""How kernels are compiled: once per machine, cached on disk, announced, never fatal.
+
+Every kernel is decorated with :func:`kernel`. The machine code is kept in
+numba's cache beside the package (or in ``NUMBA_CACHE_DIR``), so that only the
+first call on a machine waits for the compiler. Where no cache can be written,
+kernels are compiled anew in each process and work all the same.
+
+No kernel is compiled with ``fastmath``: reordered sums would break the promise
+that a row's score depends on the row alone.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+from numba.core import event
+
+__all__ = ["kernel"]
+
+logger = logging.getLogger("dtsemnet")
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def kernel(function: F) -> F:
+    """Compile ``function`` with numba: no fast-math, no GIL, cached on disk where that is possible."""
+    try:
+        compiled = numba.njit(nogil=True, cache=True, error_model="numpy")(function)
+    except RuntimeError:  # numba finds no folder that it may write to
+        compiled = numba.njit(nogil=True, error_model="numpy")(function)
+    return cast(F, compiled)
+
+
+class _Announcement(event.Listener):  # type: ignore[misc]
+    """Say once per process that a kernel is being compiled: the only silent wait a user would meet."""
+
+    def __init__(self) -> None:
+        self.said = False
+
+    def on_start(self, event: event.Event) -> None:
+        dispatcher = event.data.get("dispatcher")
+        module = getattr(getattr(dispatcher, "py_func", None), "__module__", "")
+        if not self.said and module.startswith("dtsemnet."):
+            self.said = True
+            logger.warning("dtsemnet: compiling kernels for this machine (under a minute, kept for the next time)")
+
+    def on_end(self, event: event.Event) -> None:
+        pass
+
+
+event.register("numba:compile", _Announcement())

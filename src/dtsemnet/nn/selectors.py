@@ -1,0 +1,199 @@
+"""Selectors: from the logits of the leaves to their weights in the output.
+
+The tree takes one leaf, and that choice has no gradient. A selector is the function
+that training puts in its place: Top-k weighs the k best leaves by a softmax with
+temperature and is optimised as it is, a straight-through estimator keeps the choice
+and borrows a gradient. In ``eval()`` every selector is the hardmax, and a tie goes
+to the lowest index, the leaf that the tree reaches.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from dtsemnet.nn.logits import dense_logits, leaf_logits
+from dtsemnet.tree import Topology
+
+__all__ = ["Selector", "Hardmax", "TopK", "StraightThrough", "IdentityStraightThrough"]
+
+
+class Selector(nn.Module):
+    """Base of the selectors: a subclass says in ``select`` what happens while training."""
+
+    def forward(self, logits: Tensor) -> Tensor:
+        """Weigh the leaves.
+
+        Parameters
+        ----------
+        logits : Tensor of shape (n_samples, n_leaves)
+
+        Returns
+        -------
+        Tensor of shape (n_samples, n_leaves)
+            Non-negative, each row sums to 1; one-hot in ``eval()``.
+        """
+        return self.select(logits) if self.training else _one_hot(logits)
+
+    def select(self, logits: Tensor) -> Tensor:
+        """Weigh the leaves as training does."""
+        raise NotImplementedError
+
+    def weigh(self, scores: Tensor, topology: Topology) -> Tensor:
+        """Weigh the leaves of a tree from the scores of its splits."""
+        weights: Tensor = self(leaf_logits(scores, topology))
+        return weights
+
+
+class Hardmax(Selector):
+    """One-hot vector of the largest logit, without a gradient: the tree itself.
+
+    Examples
+    --------
+    >>> Hardmax()(torch.tensor([[-1.0, 0.0, 0.0]])).tolist()
+    [[0.0, 1.0, 0.0]]
+    """
+
+    def select(self, logits: Tensor) -> Tensor:
+        """Take the first of the largest logits."""
+        return _one_hot(logits)
+
+
+class TopK(Selector):
+    """Softmax with temperature over the k largest logits, zero elsewhere.
+
+    Forward and backward are one function, piecewise smooth. Splits off the paths of the k leaves get
+    no gradient. ``k = 1`` is the one-hot vector, cut off from the graph, so that an optimiser with
+    momentum leaves the splits where they are. Both attributes may be set between epochs.
+
+    Parameters
+    ----------
+    k : int
+        Number of leaves kept, at least 1; more than there are means all of them.
+    temperature : float, default=0.5
+        Divides the logits, the paper's value for most data sets; the smaller, the harder.
+
+    Examples
+    --------
+    >>> selector = TopK(2, temperature=1.0)
+    >>> selector(torch.tensor([[0.0, -1.0, 0.0, 0.0]])).tolist()
+    [[0.5, 0.0, 0.5, 0.0]]
+    >>> selector.k = 1
+    >>> selector(torch.tensor([[0.0, -1.0, 0.0, 0.0]])).tolist()
+    [[1.0, 0.0, 0.0, 0.0]]
+    """
+
+    def __init__(self, k: int, temperature: float = 0.5) -> None:
+        super().__init__()
+        if k < 1:
+            raise ValueError(f"k must be at least 1, got {k}; k=1 is the tree, k=2 the least that trains its splits.")
+        self.k = k
+        self.temperature = _positive(temperature)
+
+    def select(self, logits: Tensor) -> Tensor:
+        """Apply the softmax to the k largest logits."""
+        if self.k == 1:
+            return _one_hot(logits)
+        if self.k < logits.shape[1]:
+            logits = logits.masked_fill(~_top_k_mask(logits.detach(), self.k), -torch.inf)
+        return torch.softmax(logits / self.temperature, dim=1)
+
+    def extra_repr(self) -> str:
+        """Show the two attributes."""
+        return f"k={self.k}, temperature={self.temperature}"
+
+
+class StraightThrough(Selector):
+    """One-hot vector forward; backward through the softmax of all logits.
+
+    A baseline: forward and backward are different functions. The softmax Jacobian does not see what
+    is added to all logits alike, so this is also the estimator on the paper's dense logits.
+
+    Parameters
+    ----------
+    temperature : float, default=1.0
+        Temperature of the softmax whose Jacobian stands in for the missing one.
+
+    Examples
+    --------
+    >>> logits = torch.tensor([[0.0, 0.0]], requires_grad=True)
+    >>> StraightThrough()(logits)[0, 0].backward()
+    >>> logits.grad.tolist()
+    [[0.25, -0.25]]
+    """
+
+    def __init__(self, temperature: float = 1.0) -> None:
+        super().__init__()
+        self.temperature = _positive(temperature)
+
+    def select(self, logits: Tensor) -> Tensor:
+        """Take the one-hot vector, with the gradient of the softmax."""
+        soft = torch.softmax(logits / self.temperature, dim=1)
+        return _replace(soft, _one_hot(logits))
+
+    def extra_repr(self) -> str:
+        """Show the temperature."""
+        return f"temperature={self.temperature}"
+
+
+class IdentityStraightThrough(Selector):
+    """One-hot vector forward; backward the identity, as the paper writes the estimator.
+
+    The identity, unlike a softmax, sees what is added to all logits alike, so it is the paper's estimator
+    on the paper's dense logits alone. Within a network it therefore takes the one-hot vector from the
+    exact logits and hands the gradient to the dense ones; called by hand, give it ``dense_logits``.
+
+    Examples
+    --------
+    >>> logits = dense_logits(torch.tensor([[1.0, -2.0, 3.0]]), Topology.complete(2)).requires_grad_()
+    >>> IdentityStraightThrough()(logits)[0, 1].backward()
+    >>> logits.grad.tolist()
+    [[0.0, 1.0, 0.0, 0.0]]
+    """
+
+    def select(self, logits: Tensor) -> Tensor:
+        """Take the one-hot vector, with the gradient of the identity."""
+        return _replace(logits, _one_hot(logits))
+
+    def weigh(self, scores: Tensor, topology: Topology) -> Tensor:
+        """Choose by the exact logits, send the gradient to the dense ones."""
+        chosen = _one_hot(leaf_logits(scores.detach(), topology))
+        return _replace(dense_logits(scores, topology), chosen) if self.training else chosen
+
+
+def _positive(temperature: float) -> float:
+    if not temperature > 0:
+        raise ValueError(f"temperature must be positive, got {temperature}; for the limit 0 take Hardmax() or k=1.")
+    return temperature
+
+
+def _one_hot(logits: Tensor) -> Tensor:
+    # argmax returns the first of several maxima, as documented.
+    return torch.zeros_like(logits, requires_grad=False).scatter_(1, logits.detach().argmax(dim=1, keepdim=True), 1.0)
+
+
+def _top_k_mask(logits: Tensor, k: int) -> Tensor:
+    """Mark the k largest of each row; torch.topk promises their values, not which of equal ones it takes."""
+    smallest = logits.topk(k, dim=1).values[:, -1:]
+    above, tied = logits > smallest, logits == smallest
+    room = k - above.sum(dim=1, keepdim=True)
+    return above | (tied & (tied.cumsum(dim=1) <= room))
+
+
+class _Replace(torch.autograd.Function):
+    """Another value forward, the same gradient backward; ``soft + (hard - soft).detach()`` would round."""
+
+    @staticmethod
+    def forward(ctx: Any, soft: Tensor, hard: Tensor) -> Tensor:
+        return hard.clone()
+
+    @staticmethod
+    def backward(ctx: Any, *gradient: Any) -> Any:
+        return gradient[0], None
+
+
+def _replace(soft: Tensor, hard: Tensor) -> Tensor:
+    replaced: Tensor = _Replace.apply(soft, hard)  # type: ignore[no-untyped-call]
+    return replaced

@@ -1,0 +1,133 @@
+"""Checks on what a tree is made of: one clear error for each way to be wrong.
+
+Users enter at the constructors of ``Tree``, ``Column`` and ``Model``; what passes here
+is trusted everywhere else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["Scalar", "check_leaves", "class_names", "digest", "feature_names", "floats", "frozen", "labels", "scalars"]
+
+Scalar = str | int | float | bool
+"""What a class or a category may be: a value that JSON writes and reads back unchanged."""
+
+FloatArray = NDArray[np.float64]
+Array = TypeVar("Array", bound=NDArray[Any])
+
+
+def floats(name: str, array: ArrayLike, shape: tuple[int | str, ...]) -> FloatArray:
+    """Copy to a read-only float64 array of that shape; a word in ``shape`` stands for any length but 0."""
+    try:
+        given = np.asarray(array)
+        if given.dtype.kind not in "fiub" and given.size:
+            raise ValueError(f"dtype {given.dtype}")
+        copy = np.array(given, dtype=np.float64, order="C")
+    except (ValueError, TypeError, OverflowError) as error:
+        raise ValueError(f"{name} must be an array of numbers, got {error}.") from None
+    fits = copy.ndim == len(shape) and all(
+        got > 0 if isinstance(want, str) else got == want for got, want in zip(copy.shape, shape)
+    )
+    if not fits:
+        wanted = ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "")
+        raise ValueError(f"{name} must have shape ({wanted}), got {copy.shape}; see the docstring of Tree.")
+    if not np.isfinite(copy).all():
+        place = tuple(int(i) for i in np.argwhere(~np.isfinite(copy))[0])
+        raise ValueError(f"{name} must be finite, got {copy[place]} at {list(place)}; drop the part that overflowed.")
+    return frozen(copy)
+
+
+def frozen(array: Array) -> Array:
+    """Make an array of our own read-only."""
+    array.setflags(write=False)
+    return array
+
+
+def feature_names(names: Sequence[str] | None, n_features: int) -> tuple[str, ...] | None:
+    """Check the names of the columns."""
+    if names is None:
+        return None
+    checked = scalars("feature_names", names)
+    if not all(isinstance(name, str) for name in checked):
+        raise ValueError(f"feature_names must be strings, got {list(checked)[:3]}...; convert them by str.")
+    if len(checked) != n_features:
+        raise ValueError(f"feature_names must be {n_features} names, one a column of weight, got {len(checked)}.")
+    return checked  # type: ignore[return-value]
+
+
+def class_names(names: Sequence[Scalar] | None, n_outputs: int) -> tuple[Scalar, ...] | None:
+    """Check the labels of the classes."""
+    if names is None:
+        return None
+    checked = scalars("class_names", names)
+    if len(checked) != n_outputs:
+        raise ValueError(f"class_names must be {n_outputs} names, one a column of value, got {len(checked)}.")
+    return checked
+
+
+def scalars(name: str, values: Sequence[Scalar]) -> tuple[Scalar, ...]:
+    """Make a tuple of distinct JSON scalars; numpy's scalars become Python's."""
+    if isinstance(values, str) or not hasattr(values, "__iter__"):
+        raise TypeError(f"{name} must be a sequence, got {values!r}; wrap it in a list.")
+    plain = tuple(value.item() if isinstance(value, np.generic) else value for value in values)
+    for value in plain:
+        if not isinstance(value, (str, int, float, bool)):
+            raise TypeError(f"{name} must hold str, int, float or bool, got {value!r}; convert it.")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ValueError(f"{name} must be finite, got {value!r}.")
+        if isinstance(value, str) and any("\ud800" <= letter <= "\udfff" for letter in value):
+            raise ValueError(f"{name} must be text that UTF-8 can write, got {value!r} with half a surrogate pair.")
+    if len(set(plain)) < len(plain):
+        twice = next(value for value in plain if plain.count(value) > 1)
+        raise ValueError(f"{name} must be distinct, got {twice!r} twice; rename one of them.")
+    return plain
+
+
+def check_leaves(
+    value: FloatArray, coef: FloatArray | None, lower: FloatArray | None, upper: FloatArray | None, *, classes: bool
+) -> None:
+    """Check what leaves hold against each other."""
+    if classes:
+        given = [name for name, array in [("coef", coef), ("lower", lower), ("upper", upper)] if array is not None]
+        if given:
+            raise ValueError(f"{given[0]} belongs to regressors, but class_names is given; leave out one of the two.")
+        wrong = np.flatnonzero((value < 0).any(axis=1) | (np.abs(value.sum(axis=1) - 1) > 1e-6))
+        if len(wrong):
+            raise ValueError(
+                f"value must hold class probabilities (not negative, sum 1), got {value[wrong[0]].tolist()} "
+                f"in leaf {wrong[0]}; divide counts by their sum."
+            )
+    if lower is not None and upper is not None and (lower > upper).any():
+        leaf, output = np.argwhere(lower > upper)[0]
+        raise ValueError(
+            f"lower must not exceed upper, got {lower[leaf, output]} > {upper[leaf, output]} in leaf {leaf}."
+        )
+
+
+def labels(names: Sequence[Scalar]) -> NDArray[Any]:
+    """Make the array that labels are taken from; an object array where numpy's own types would change a label."""
+    if len({type(name) for name in names}) == 1:
+        array = np.asarray(names)
+        if array.tolist() == list(names):  # numpy cuts trailing NUL characters
+            return array
+    array = np.empty(len(names), dtype=object)
+    array[:] = names
+    return array
+
+
+def digest(header: Any, arrays: Mapping[str, NDArray[Any]] = {}) -> str:
+    """Hash a canonical byte form: one line of JSON with names, types and shapes, then the numbers, little-endian."""
+    described = {name: [array.dtype.str[1:], *array.shape] for name, array in arrays.items()}
+    line = json.dumps([header, described], sort_keys=True, separators=(",", ":"), allow_nan=False)
+    total = hashlib.sha256(line.encode() + b"\n")
+    for name in sorted(arrays):
+        total.update(arrays[name].astype(arrays[name].dtype.newbyteorder("<")).tobytes())
+    return total.hexdigest()

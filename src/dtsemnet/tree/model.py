@@ -1,0 +1,194 @@
+"""A tree with what stands before and behind it: encoder, tree, output map.
+
+``model.predict(X) = output(tree.predict(encoder.transform(X)))``. A tree reads finite
+numbers in the coordinates of its splits; a model reads the columns that a user has,
+categories and missing values included, and answers in the units the user wants. It is
+what the model file, the exports, the plots and the explorer take beside a bare tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dtsemnet.tree.checks import Scalar, digest
+from dtsemnet.tree.encoder import Encoder
+from dtsemnet.tree.tree import Tree
+
+__all__ = ["Identity", "Model", "Output", "TanhScale"]
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Identity:
+    """The output map that changes nothing.
+
+    Examples
+    --------
+    >>> Identity()(np.array([1.0, 2.0]))
+    array([1., 2.])
+    """
+
+    def __call__(self, output: NDArray[Any]) -> NDArray[Any]:
+        """Hand the output on."""
+        return output
+
+
+@dataclass(frozen=True)
+class TanhScale:
+    """Squash each output into an interval: ``low + (tanh(v) + 1) / 2 * (high - low)``.
+
+    Parameters
+    ----------
+    low, high : float or sequence of float
+        The interval, one entry for each output.
+
+    Examples
+    --------
+    >>> TanhScale(-2.0, 2.0)(np.array([0.0, 100.0]))
+    array([0., 2.])
+    """
+
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+
+    def __init__(self, low: float | Sequence[float], high: float | Sequence[float]) -> None:
+        ends = []
+        for name, end in (("low", low), ("high", high)):
+            array = np.atleast_1d(np.asarray(end))
+            if array.ndim != 1 or array.dtype.kind not in "fiu" or not np.isfinite(array).all() or not array.size:
+                raise ValueError(f"{name} must be finite numbers, one for each output, got {end!r}.")
+            ends.append(tuple(float(number) for number in array))
+        if len(ends[0]) != len(ends[1]) or any(a > b for a, b in zip(*ends)):
+            raise ValueError(f"low and high must have equal lengths and low <= high, got {low!r} and {high!r}.")
+        object.__setattr__(self, "low", ends[0])
+        object.__setattr__(self, "high", ends[1])
+
+    def __call__(self, output: FloatArray) -> FloatArray:
+        """Map the output of a regressor, shape (n_samples,) or (n_samples, n_outputs)."""
+        low, high = (np.array(end) if output.ndim == 2 else end[0] for end in (self.low, self.high))
+        result: FloatArray = low + (np.tanh(output) + 1.0) / 2.0 * (high - low)
+        return result
+
+
+Output = Identity | TanhScale
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Model:
+    """Encoder, tree and output map.
+
+    Parameters
+    ----------
+    encoder : Encoder
+        Gives as many features as the tree reads.
+    tree : Tree
+    output : Identity or TanhScale, default=Identity()
+        Of a classifier always the identity.
+
+    Examples
+    --------
+    >>> from dtsemnet.tree import Column, Topology
+    >>> tree = Tree(Topology.complete(1), [[1.0, 0.0]], [-0.5], [[1, 0], [0, 1]], class_names=["cold", "warm"])
+    >>> model = Model(Encoder([Column("colour", categories=["red", "blue"])]), tree)
+    >>> model
+    Model(1 column -> 2 features, Tree(depth 1, 1 split, 2 leaves, 2 features, class leaves: 'cold', 'warm'))
+    >>> model.predict(np.array([["red"], ["blue"]]))
+    array(['warm', 'cold'], dtype='<U4')
+    """
+
+    encoder: Encoder
+    tree: Tree
+    output: Output = Identity()
+
+    def __post_init__(self) -> None:
+        wanted: list[tuple[str, Any]] = [("encoder", Encoder), ("tree", Tree), ("output", (Identity, TanhScale))]
+        for name, kind in wanted:
+            if not isinstance(getattr(self, name), kind):
+                raise TypeError(f"{name} must be of the types in Model's docstring, got {getattr(self, name)!r}.")
+        if self.encoder.n_features != self.tree.n_features:
+            raise ValueError(
+                f"encoder gives {self.encoder.n_features} features, but the tree reads {self.tree.n_features}."
+            )
+        if isinstance(self.output, TanhScale):
+            if self.tree.is_classifier:
+                raise ValueError("output must be Identity() for a classifier, got TanhScale.")
+            if len(self.output.low) != self.tree.n_outputs:
+                raise ValueError(f"output maps {len(self.output.low)} outputs, but the tree has {self.tree.n_outputs}.")
+
+    @property
+    def is_classifier(self) -> bool:
+        """Whether the model predicts classes."""
+        return self.tree.is_classifier
+
+    @property
+    def class_names(self) -> tuple[Scalar, ...] | None:
+        """Labels of the classes, None for a regressor."""
+        return self.tree.class_names
+
+    @property
+    def feature_labels(self) -> tuple[str, ...]:
+        """Names of the features that the tree reads."""
+        return self.encoder.feature_names
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Encode rows: the numbers that the tree reads."""
+        return self.encoder.transform(X)
+
+    def apply(self, X: Any) -> NDArray[np.int64]:
+        """Find the leaf of each row."""
+        return self.tree.apply(self.transform(X))
+
+    def scores(self, X: Any) -> FloatArray:
+        """Compute the scores of all splits."""
+        return self.tree.scores(self.transform(X))
+
+    def decision_path(self, X: Any) -> NDArray[np.int64]:
+        """List the splits that each row meets."""
+        return self.tree.decision_path(self.transform(X))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict labels or numbers."""
+        return self.output(self.tree.predict(self.transform(X)))
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Give class probabilities."""
+        return self.tree.predict_proba(self.transform(X))
+
+    def fingerprint(self) -> str:
+        """Hash the content."""
+        return digest([self.encoder.fingerprint(), self.tree.fingerprint(), repr(self.output)])
+
+    def save(self, path: str | PathLike[str], *, about: dict[str, Any] | None = None) -> None:
+        """Write the model file (JSON); ``about`` is free metadata. See :mod:`dtsemnet.tree.file`."""
+        from dtsemnet.tree import file  # the file module knows models, so it cannot be imported above
+
+        file.save(self, path, about=about)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Model:
+        """Read a model file; a bare tree gets an encoder that hands its columns on."""
+        from dtsemnet.tree import file
+
+        found = file.read(path)
+        return found if isinstance(found, Model) else cls(Encoder.identity(found.feature_labels), found)
+
+    def __eq__(self, other: object) -> bool:
+        return self.fingerprint() == other.fingerprint() if isinstance(other, Model) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint())
+
+    def __repr__(self) -> str:
+        columns, features = self.encoder.n_columns, self.encoder.n_features
+        map_ = "" if isinstance(self.output, Identity) else f", {self.output!r}"
+        return (
+            f"Model({columns} column{'s' * (columns != 1)} -> {features} feature{'s' * (features != 1)}, "
+            f"{self.tree!r}{map_})"
+        )

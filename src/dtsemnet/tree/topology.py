@@ -1,0 +1,202 @@
+"""The shape of a binary tree, as one table of children.
+
+Row ``i`` of ``children`` holds the left and the right child of split ``i``: a
+number ``k >= 0`` is split ``k``, a number ``k < 0`` is leaf ``~k``. Splits are
+numbered breadth-first from the root, leaves from left to right, so a shape has
+exactly one table and two topologies are equal when their tables are. A tree
+without splits is one leaf.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["Level", "Paths", "Topology", "MAX_DEPTH"]
+
+IntArray = NDArray[np.int64]
+
+MAX_DEPTH = 24
+"""Deepest complete tree that is built: its scores alone take 64 MB a row, so a larger number is a slip."""
+
+
+class Level(NamedTuple):
+    """One level of the tree, told by positions in its frontier (the level's nodes from left to right)."""
+
+    leaves: IntArray
+    """Positions in the frontier that are leaves."""
+    inner: IntArray
+    """Positions in the frontier that are splits."""
+    splits: IntArray
+    """Numbers of the splits at those positions."""
+
+
+class Paths(NamedTuple):
+    """The way to every leaf, one row a leaf, padded with -1 behind the last split."""
+
+    split: IntArray
+    """Splits from the root down, shape (n_leaves, depth)."""
+    side: IntArray
+    """1 where the leaf lies right of that split, 0 where it lies left, -1 in the padding."""
+
+
+@dataclass(frozen=True, eq=False)
+class Topology:
+    """Shape of a binary tree.
+
+    Parameters
+    ----------
+    children : array_like of int, shape (n_splits, 2)
+        Left and right child of each split; ``k >= 0`` is split ``k``, ``k < 0`` is leaf ``~k``.
+
+    Examples
+    --------
+    >>> Topology.complete(2).children.tolist()
+    [[1, 2], [-1, -2], [-3, -4]]
+    >>> Topology([[-1, 1], [-2, -3]])
+    Topology(depth 2, 2 splits, 3 leaves)
+    >>> Topology([]).n_leaves
+    1
+    """
+
+    children: IntArray
+
+    def __init__(self, children: ArrayLike | Sequence[Sequence[int]]) -> None:
+        table = np.asarray(children)
+        if table.size == 0:
+            table = np.empty((0, 2), dtype=np.int64)
+        if table.ndim != 2 or table.shape[1] != 2 or table.dtype.kind not in "iu":
+            raise ValueError(
+                f"children must be integers of shape (n_splits, 2), got {table.dtype} of shape {table.shape}."
+            )
+        table = table.astype(np.int64)
+        _check_children(table)
+        table.setflags(write=False)
+        object.__setattr__(self, "children", table)
+
+    @classmethod
+    def complete(cls, depth: int) -> Topology:
+        """Build the complete tree with ``2 ** depth`` leaves."""
+        if not 0 <= depth <= MAX_DEPTH:
+            raise ValueError(f"depth must lie between 0 and {MAX_DEPTH}, got {depth}.")
+        n_splits = 2**depth - 1
+        first, last = 2 * np.arange(n_splits) + 1, 2 * np.arange(n_splits) + 2
+        table = np.stack([first, last], axis=1)
+        return cls(np.where(table < n_splits, table, ~(table - n_splits)))
+
+    @property
+    def n_splits(self) -> int:
+        """Number of splits (inner nodes)."""
+        return len(self.children)
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves, always one more than the splits."""
+        return len(self.children) + 1
+
+    @cached_property
+    def depth(self) -> int:
+        """Number of splits on the longest path."""
+        return len(self.levels)
+
+    @cached_property
+    def levels(self) -> tuple[Level, ...]:
+        """The levels that hold splits, from the root down."""
+        levels, frontier = [], np.zeros(1 if self.n_splits else 0, dtype=np.int64)
+        while len(frontier) and (frontier >= 0).any():
+            inner = np.flatnonzero(frontier >= 0)
+            splits = frontier[inner]
+            levels.append(Level(np.flatnonzero(frontier < 0), inner, splits))
+            frontier = self.children[splits].ravel()
+        return tuple(levels)
+
+    @cached_property
+    def leaf_order(self) -> IntArray:
+        """For each leaf from left to right, its place in the order in which the levels meet the leaves."""
+        met = [np.empty(0, dtype=np.int64)]
+        for level in self.levels:
+            below = self.children[level.splits].ravel()
+            met.append(~below[below < 0])
+        order = np.concatenate(met) if self.n_splits else np.zeros(1, dtype=np.int64)
+        return np.argsort(order, kind="stable")
+
+    @cached_property
+    def paths(self) -> Paths:
+        """The splits and sides on the way to each leaf."""
+        split = np.full((self.n_leaves, self.depth), -1, dtype=np.int64)
+        side = np.full((self.n_leaves, self.depth), -1, dtype=np.int64)
+        first, last = self.spans
+        for depth, level in enumerate(self.levels):
+            for i in level.splits:
+                middle = self._middle(i)
+                split[first[i] : last[i], depth] = i
+                side[first[i] : middle, depth] = 0
+                side[middle : last[i], depth] = 1
+        return Paths(split, side)
+
+    @cached_property
+    def spans(self) -> tuple[IntArray, IntArray]:
+        """First leaf and one past the last leaf below each split."""
+        first, last = np.empty(self.n_splits, np.int64), np.empty(self.n_splits, np.int64)
+        for i in range(self.n_splits - 1, -1, -1):
+            left, right = self.children[i]
+            first[i] = first[left] if left >= 0 else ~left
+            last[i] = last[right] if right >= 0 else ~right + 1
+        return first, last
+
+    def _middle(self, split: int) -> int:
+        left = self.children[split, 0]
+        return int(self.spans[1][left] if left >= 0 else ~left + 1)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Topology):
+            return NotImplemented
+        return self.children.tobytes() == other.children.tobytes()
+
+    def __hash__(self) -> int:
+        return hash(self.children.tobytes())
+
+    def __repr__(self) -> str:
+        return f"Topology(depth {self.depth}, {self.n_splits} splits, {self.n_leaves} leaves)"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Topology, (np.array(self.children),)
+
+    def __copy__(self) -> Topology:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Topology:
+        return self
+
+
+def _check_children(children: IntArray) -> None:
+    """Raise unless the table is one binary tree, splits breadth-first, leaves from left to right."""
+    n_splits = len(children)
+    below = children.ravel()
+    splits = below[below >= 0]
+    # Breadth-first numbering means that reading the table row by row meets 1, 2, 3, ... in that order;
+    # with each number above its parent's, that also rules out cycles and split nodes met twice.
+    if not np.array_equal(splits, np.arange(1, n_splits)) or (
+        len(splits) and (splits <= np.flatnonzero(below >= 0) // 2).any()
+    ):
+        raise ValueError("children must number the splits breadth-first, each below one parent, the root as 0.")
+    if n_splits:
+        leaves = _leaves_from_left_to_right(children)
+        if not np.array_equal(leaves, np.arange(n_splits + 1)):
+            raise ValueError("children must number the leaves from left to right, each once.")
+
+
+def _leaves_from_left_to_right(children: IntArray) -> IntArray:
+    found, stack = [], [0]
+    while stack:
+        node = stack.pop()
+        if node < 0:
+            found.append(~node)
+        else:
+            stack += [int(children[node, 1]), int(children[node, 0])]
+    return np.array(found)

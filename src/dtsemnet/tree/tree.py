@@ -1,0 +1,377 @@
+"""A hard oblique decision tree, as a value.
+
+A tree is its shape and a few arrays. Split ``i`` scores an input by
+``s_i = weight[i] . x + bias[i]`` and sends it right if ``s_i > 0``, left if not. The leaf
+``l`` that is reached answers with class probabilities ``value[l]``, or with
+``clip(coef[l] . x + value[l], lower[l], upper[l])``, where ``coef`` and the guard
+``lower``, ``upper`` may be absent. All sums are taken in the order that
+:mod:`dtsemnet.kernels.routing` documents, so an answer depends on the row alone.
+
+Trees are immutable: arrays are read-only float64 copies, two trees are equal when
+their contents are equal bit for bit, and an edit (:mod:`dtsemnet.tree.edits`) is a new tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dtsemnet.kernels import routing
+from dtsemnet.tree import checks
+from dtsemnet.tree.checks import Scalar
+from dtsemnet.tree.rows import blocks, read_rows, refuse
+from dtsemnet.tree.topology import Topology
+
+__all__ = ["Tree"]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+Array = TypeVar("Array", bound=NDArray[Any])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tree:
+    """Hard oblique decision tree with constant, class or linear leaves.
+
+    Parameters
+    ----------
+    topology : Topology
+        Shape of the tree.
+    weight : array_like of shape (n_splits, n_features)
+        Weights of the splits.
+    bias : array_like of shape (n_splits,)
+        Biases of the splits; the input goes right if ``weight @ x + bias > 0``.
+    value : array_like of shape (n_leaves, n_outputs)
+        Class probabilities of the leaves where ``class_names`` is given, constants or intercepts otherwise.
+    coef : array_like of shape (n_leaves, n_outputs, n_features), optional
+        Linear models of the leaves. Without it leaves are constant.
+    lower, upper : array_like of shape (n_leaves, n_outputs), optional
+        Guard against extrapolation: outputs are clipped to it. Either may be given alone.
+    feature_names : sequence of str, optional
+        Names of the columns. Without them columns are called ``x0``, ``x1``, ...
+    class_names : sequence of str, int, float or bool, optional
+        Labels of the classes, in the order of the columns of ``value``. Their presence makes the tree a classifier.
+
+    Examples
+    --------
+    >>> tree = Tree(Topology.complete(1), [[1.0, -1.0]], [0.0], [[1, 0], [0, 1]], class_names=["below", "above"])
+    >>> tree
+    Tree(depth 1, 1 split, 2 leaves, 2 features, class leaves: 'below', 'above')
+    >>> tree.predict([[3.0, 2.0], [2.0, 2.0]])
+    array(['above', 'below'], dtype='<U5')
+    """
+
+    topology: Topology
+    weight: FloatArray
+    bias: FloatArray
+    value: FloatArray
+    coef: FloatArray | None
+    lower: FloatArray | None
+    upper: FloatArray | None
+    feature_names: tuple[str, ...] | None
+    class_names: tuple[Scalar, ...] | None
+
+    def __init__(
+        self,
+        topology: Topology,
+        weight: ArrayLike,
+        bias: ArrayLike,
+        value: ArrayLike,
+        coef: ArrayLike | None = None,
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
+        *,
+        feature_names: Sequence[str] | None = None,
+        class_names: Sequence[Scalar] | None = None,
+    ) -> None:
+        if not isinstance(topology, Topology):
+            raise TypeError(f"topology must be a Topology, got {type(topology).__name__}; write Topology(children).")
+        n_splits, n_leaves = topology.n_splits, topology.n_leaves
+        put: dict[str, Any] = {
+            "topology": topology,
+            "weight": checks.floats("weight", weight, (n_splits, "n_features")),
+        }
+        n_features = put["weight"].shape[1]
+        put["bias"] = checks.floats("bias", bias, (n_splits,))
+        put["value"] = checks.floats("value", value, (n_leaves, "n_outputs"))
+        outputs = put["value"].shape
+        for name, array, shape in [
+            ("coef", coef, (*outputs, n_features)),
+            ("lower", lower, outputs),
+            ("upper", upper, outputs),
+        ]:
+            put[name] = None if array is None else checks.floats(name, array, shape)
+        put["feature_names"] = checks.feature_names(feature_names, n_features)
+        put["class_names"] = checks.class_names(class_names, outputs[1])
+        checks.check_leaves(
+            put["value"], put["coef"], put["lower"], put["upper"], classes=put["class_names"] is not None
+        )
+        for name, content in put.items():
+            object.__setattr__(self, name, content)
+
+    @property
+    def n_splits(self) -> int:
+        """Number of splits."""
+        return self.topology.n_splits
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves."""
+        return self.topology.n_leaves
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns that the tree reads."""
+        return int(self.weight.shape[1])
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of outputs; of a classifier, its classes."""
+        return int(self.value.shape[1])
+
+    @property
+    def depth(self) -> int:
+        """Number of splits on the longest path."""
+        return self.topology.depth
+
+    @property
+    def is_classifier(self) -> bool:
+        """Whether the leaves hold class probabilities."""
+        return self.class_names is not None
+
+    @cached_property
+    def leaf_class(self) -> IntArray:
+        """Number of the most probable class of each leaf, the lowest of equals."""
+        self._need_classes("leaf_class")
+        return checks.frozen(np.argmax(self.value, axis=1).astype(np.int64))
+
+    @cached_property
+    def feature_labels(self) -> tuple[str, ...]:
+        """Names to show for the columns: ``feature_names``, or ``x0``, ``x1``, ... without them."""
+        return self.feature_names or tuple(f"x{j}" for j in range(self.n_features))
+
+    def apply(self, X: ArrayLike) -> IntArray:
+        """Find the leaf of each row.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, n_features)
+            Finite numbers. C-ordered float32 and float64 are read in place, all else is converted block by block.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_samples,)
+            Leaf numbers, from left to right.
+
+        Examples
+        --------
+        >>> Tree(Topology.complete(1), [[1.0]], [-2.0], [[10.0], [20.0]]).apply([[1.0], [2.0], [3.0]])
+        array([0, 0, 1])
+        """
+        rows = self._read(X)
+        return self._walk(routing.apply, rows, np.zeros(len(rows), dtype=np.int64), *self._prepared)
+
+    def scores(self, X: ArrayLike) -> FloatArray:
+        """Compute ``weight @ x + bias`` of all splits, in the documented order of summation.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_samples, n_splits)
+
+        Examples
+        --------
+        >>> Tree(Topology.complete(1), [[1.0]], [-2.0], [[10.0], [20.0]]).scores([[1.0], [3.5]])
+        array([[-1. ],
+               [ 1.5]])
+        """
+        rows = self._read(X)
+        return self._walk(routing.scores, rows, np.empty((len(rows), self.n_splits)), *self._prepared[:2])
+
+    def decision_path(self, X: ArrayLike) -> IntArray:
+        """List the splits that each row meets, from the root down.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_samples, depth)
+            Numbers of splits, padded with -1 behind the last.
+
+        Examples
+        --------
+        >>> chain = Tree(Topology([[-1, 1], [-2, -3]]), [[1.0], [1.0]], [0.0, -1.0], [[0.0], [1.0], [2.0]])
+        >>> chain.decision_path([[-1.0], [3.0]])
+        array([[ 0, -1],
+               [ 0,  1]])
+        """
+        rows = self._read(X)
+        path = np.full((len(rows), self.depth), -1, dtype=np.int64)
+        return self._walk(routing.decision_path, rows, path, *self._prepared)
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Predict labels (classifier) or numbers (regressor).
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), or (n_samples, n_outputs) for several outputs of a regressor
+
+        Examples
+        --------
+        >>> line = Tree(Topology([]), np.empty((0, 1)), [], [[1.0]], coef=[[[2.0]]], upper=[[4.0]])
+        >>> line.predict([[1.0], [2.0]])
+        array([3., 4.])
+        """
+        leaf = self.apply(X)
+        if self.coef is None:
+            return self._answer[leaf]
+        rows = self._read(X)
+        output = np.empty((len(rows), self.n_outputs))
+        coef, lower, upper = self._linear
+        for start, stop, block in blocks(rows):
+            refused = routing.linear(block, leaf[start:stop], coef, self.value, lower, upper, output[start:stop])
+            if refused >= 0:
+                refuse(block[refused], start + refused, self.feature_labels)
+        return output[:, 0] if self.n_outputs == 1 else output
+
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Give the class probabilities of each row's leaf, shape (n_samples, n_outputs).
+
+        Examples
+        --------
+        >>> Tree(Topology([]), np.empty((0, 1)), [], [[0.25, 0.75]], class_names=[0, 1]).predict_proba([[5.0]])
+        array([[0.25, 0.75]])
+        """
+        self._need_classes("predict_proba")
+        return self.value[self.apply(X)]
+
+    def fingerprint(self) -> str:
+        """Hash the content: SHA-256 of the shapes, names and numbers, the same on every machine.
+
+        Examples
+        --------
+        >>> Tree(Topology([]), np.empty((0, 1)), [], [[0.0]]).fingerprint()[:12]
+        '27097fa9e423'
+        """
+        return self._fingerprint
+
+    def save(self, path: str | PathLike[str], *, about: dict[str, Any] | None = None) -> None:
+        """Write the model file (JSON); ``about`` is free metadata. See :mod:`dtsemnet.tree.file`."""
+        from dtsemnet.tree import file  # the file module knows trees, so it cannot be imported above
+
+        file.save(self, path, about=about)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Tree:
+        """Read a tree from a model file; loading runs no code. See :mod:`dtsemnet.tree.file`."""
+        from dtsemnet.tree import file
+
+        found = file.read(path)
+        if not isinstance(found, Tree):
+            raise ValueError(f"{path} holds a model (a tree with an encoder or an output map); read it by Model.load.")
+        return found
+
+    @classmethod
+    def from_sklearn(cls, fitted: Any) -> Tree:
+        """Convert a fitted scikit-learn decision tree, exactly. See :mod:`dtsemnet.tree.from_sklearn`.
+
+        Examples
+        --------
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> Tree.from_sklearn(DecisionTreeClassifier().fit([[0.0], [1.0]], ["low", "high"])).predict([[0.7]])
+        array(['high'], dtype='<U4')
+        """
+        from dtsemnet.tree.from_sklearn import from_sklearn
+
+        return from_sklearn(fitted)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Tree):
+            return NotImplemented
+        return self._fingerprint == other._fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self._fingerprint)
+
+    def __repr__(self) -> str:
+        if self.class_names is not None:
+            shown = [repr(name) for name in self.class_names[:4]] + ["..."] * (len(self.class_names) > 4)
+            kind = f"class leaves: {', '.join(shown)}"
+        else:
+            kind = f"{'constant' if self.coef is None else 'linear'} leaves"
+            kind += f", {self.n_outputs} outputs" if self.n_outputs > 1 else ""
+            kind += ", guarded" if self.lower is not None or self.upper is not None else ""
+        counts = [(self.n_splits, "split"), (self.n_leaves, "leaf"), (self.n_features, "feature")]
+        plural = {"split": "splits", "leaf": "leaves", "feature": "features"}
+        parts = ", ".join(f"{n} {word if n == 1 else plural[word]}" for n, word in counts)
+        return f"Tree(depth {self.depth}, {parts}, {kind})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        arrays = (self.weight, self.bias, self.value, self.coef, self.lower, self.upper)
+        # Through __init__, so that what comes out of a pickle is checked and read-only like any other tree.
+        return _make, (self.topology, *arrays, self.feature_names, self.class_names)
+
+    def __copy__(self) -> Tree:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tree:
+        return self
+
+    @cached_property
+    def _prepared(self) -> tuple[FloatArray, FloatArray, IntArray]:
+        return routing.pad_rows(self.weight), self.bias, self.topology.children.ravel()
+
+    @cached_property
+    def _linear(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        assert self.coef is not None
+        lower, upper = self._guard
+        return routing.pad_rows(self.coef.reshape(-1, self.n_features)), lower, upper
+
+    @cached_property
+    def _guard(self) -> tuple[FloatArray, FloatArray]:
+        open_ = np.full(self.value.shape, np.inf)
+        return (
+            checks.frozen(-open_) if self.lower is None else self.lower,
+            checks.frozen(open_) if self.upper is None else self.upper,
+        )
+
+    @cached_property
+    def _answer(self) -> NDArray[Any]:
+        """What each leaf predicts, where that is a constant."""
+        if self.class_names is not None:
+            return checks.labels(self.class_names)[self.leaf_class]
+        lower, upper = self._guard
+        output = np.where(self.value < lower, lower, np.where(self.value > upper, upper, self.value))
+        return output[:, 0] if self.n_outputs == 1 else output
+
+    @cached_property
+    def _fingerprint(self) -> str:
+        arrays = {"children": self.topology.children, "weight": self.weight, "bias": self.bias, "value": self.value}
+        arrays |= {name: getattr(self, name) for name in ("coef", "lower", "upper") if getattr(self, name) is not None}
+        return checks.digest({"feature_names": self.feature_names, "class_names": self.class_names}, arrays)
+
+    def _read(self, X: ArrayLike) -> NDArray[Any]:
+        return read_rows(X, self.n_features, self.feature_labels)
+
+    def _walk(self, route: Callable[..., int], rows: NDArray[Any], output: Array, *arrays: NDArray[Any]) -> Array:
+        """Run a kernel over the blocks; a tree without splits has no scores, so its rows are only checked."""
+        for start, stop, block in blocks(rows):
+            if self.n_splits:
+                refused = route(block, *arrays, output[start:stop])
+            else:
+                refused = routing.first_non_finite(block)
+            if refused >= 0:
+                refuse(block[refused], start + refused, self.feature_labels)
+        return output
+
+    def _need_classes(self, caller: str) -> None:
+        if self.class_names is None:
+            raise TypeError(f"{caller} needs a classifier, but this tree has no class_names; use predict or value.")
+
+
+def _make(topology: Topology, *rest: Any) -> Tree:
+    *arrays, feature_names, class_names = rest
+    return Tree(topology, *arrays, feature_names=feature_names, class_names=class_names)

@@ -1,0 +1,118 @@
+"""Trees of every shape, and points that lie on their hyperplanes.
+
+Numbers are small multiples of 1/8, so that every score is exact in float32 and float64 alike and ties occur
+often; :func:`wild_trees` draws magnitudes from 1e-300 to 1e300 instead, where every rounding shows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from numpy.typing import NDArray
+
+from dtsemnet.tree import Topology, Tree
+
+__all__ = ["KINDS", "eighths", "points", "topologies", "trees", "wild_points", "wild_trees"]
+
+KINDS = ("constant", "class", "linear", "guard", "multi-output")
+
+
+@st.composite
+def topologies(draw: st.DrawFn, max_splits: int = 15) -> Topology:
+    """Single leaf, chain, complete, or ragged (leaves opened one by one)."""
+    shape = draw(st.sampled_from(["leaf", "chain", "complete", "ragged", "ragged"]))
+    if shape == "leaf":
+        return Topology([])
+    if shape == "complete":
+        return Topology.complete(draw(st.integers(1, max(1, (max_splits + 1).bit_length() - 1))))
+    n_splits = draw(st.integers(1, max_splits))
+    # A node is None (leaf) or a pair of nodes; each step opens one leaf, named by its place from left to right.
+    nodes: list[Any] = [[None, None]]
+    leaves = [(0, 0), (0, 1)]
+    for _ in range(n_splits - 1):
+        last = len(leaves) - 1
+        place = draw(st.sampled_from([0, last]) if shape == "chain" else st.integers(0, last))
+        parent, side = leaves[place]
+        nodes[parent][side] = len(nodes)
+        nodes.append([None, None])
+        leaves[place : place + 1] = [(len(nodes) - 1, 0), (len(nodes) - 1, 1)]
+    order = [0]
+    for k in order:
+        order += [child for child in nodes[k] if child is not None]
+    number = {k: i for i, k in enumerate(order)}
+    leaf = {place: i for i, place in enumerate(leaves)}
+    return Topology([[~leaf[k, s] if nodes[k][s] is None else number[nodes[k][s]] for s in (0, 1)] for k in order])
+
+
+def eighths(shape: int | tuple[int, ...], limit: int = 16) -> st.SearchStrategy[NDArray[np.float64]]:
+    """Arrays of multiples of 1/8, -0.0 included."""
+    integers = hnp.arrays(np.int64, shape, elements=st.integers(-limit, limit))
+    return st.builds(lambda n, sign: n / 8.0 * sign, integers, st.sampled_from([1.0, -1.0]))
+
+
+@st.composite
+def trees(
+    draw: st.DrawFn, kind: str | None = None, n_features: int | None = None, max_splits: int = 15, named: bool = False
+) -> Tree:
+    """Trees with exact numbers; ``kind`` is one of :data:`KINDS`, any of them by default."""
+    topology = draw(topologies(max_splits))
+    kind = kind or draw(st.sampled_from(KINDS))
+    d = n_features or draw(st.sampled_from([1, 2, 3, 5, 16, 17, 33]))
+    n_splits, n_leaves = topology.n_splits, topology.n_leaves
+    weight, bias = draw(eighths((n_splits, d))), draw(eighths(n_splits))
+    if n_splits and draw(st.booleans()):  # equal rows, for what follows from an ancestor
+        weight[:] = weight[draw(hnp.arrays(np.int64, n_splits, elements=st.integers(0, n_splits - 1)))]
+    names = [f"column {j}" for j in range(d)] if named or draw(st.booleans()) else None
+    if kind == "class":
+        n_classes = draw(st.integers(1, 4))
+        counts = draw(hnp.arrays(np.int64, (n_leaves, n_classes), elements=st.integers(0, 3)))
+        counts[:, 0] += counts.sum(axis=1) == 0
+        value = counts / counts.sum(axis=1, keepdims=True)
+        labels = draw(
+            st.sampled_from([["a", "b", "c", "d"], [3, 1, 2, 0], [0.5, 1.5, 2.5, -0.5], [True, False, 2, "x"]])
+        )
+        return Tree(topology, weight, bias, value, feature_names=names, class_names=labels[:n_classes])
+    n_outputs = draw(st.integers(2, 3)) if kind == "multi-output" else 1
+    value = draw(eighths((n_leaves, n_outputs)))
+    coef = lower = upper = None
+    if kind in ("linear", "guard") or (kind == "multi-output" and draw(st.booleans())):
+        coef = draw(eighths((n_leaves, n_outputs, d)))
+    if kind == "guard" or (kind == "multi-output" and draw(st.booleans())):
+        ends = draw(eighths((2, n_leaves, n_outputs)))
+        lower, upper = ends.min(axis=0), ends.max(axis=0)
+        if draw(st.booleans()):
+            lower = None
+    return Tree(topology, weight, bias, value, coef, lower, upper, feature_names=names)
+
+
+def points(n_features: int, max_rows: int = 20) -> st.SearchStrategy[NDArray[np.float64]]:
+    """Rows of multiples of 1/8."""
+    return st.integers(1, max_rows).flatmap(lambda n: eighths((n, n_features)))
+
+
+def _wild(shape: tuple[int, ...]) -> st.SearchStrategy[NDArray[np.float64]]:
+    def build(seed: int, mantissa: NDArray[np.float64]) -> NDArray[np.float64]:
+        return mantissa * 10.0 ** np.random.default_rng(seed).uniform(-150, 150, shape)
+
+    # Products of two factors up to 1e150 stay below 1e300; their sums round at every step.
+    return st.builds(
+        build, st.integers(0, 2**32 - 1), hnp.arrays(np.float64, shape, elements=st.floats(-1, 1, width=32))
+    )
+
+
+@st.composite
+def wild_trees(draw: st.DrawFn, n_features: int | None = None, max_splits: int = 15) -> Tree:
+    """Linear trees whose products span 1e-300 to 1e300."""
+    topology = draw(topologies(max_splits))
+    d = n_features or draw(st.sampled_from([1, 3, 16, 17, 40]))
+    weight, bias = draw(_wild((topology.n_splits, d))), draw(_wild((topology.n_splits,)))
+    value, coef = draw(_wild((topology.n_leaves, 1))), draw(_wild((topology.n_leaves, 1, d)))
+    return Tree(topology, weight, bias, value, coef)
+
+
+def wild_points(n_features: int, n_rows: int = 10) -> st.SearchStrategy[NDArray[np.float64]]:
+    """Rows for :func:`wild_trees`."""
+    return _wild((n_rows, n_features))

@@ -1,0 +1,188 @@
+"""The loop: both engines, resume to the same bytes, early stopping, interrupts, Algorithm 1."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from dtsemnet.engine import Classification, Parameters, Regression, Rows, cpu_engine
+from dtsemnet.training import (
+    Callback,
+    Checkpoint,
+    Cosine,
+    Geometric,
+    History,
+    Linear,
+    Phase,
+    Steps,
+    algorithm_1,
+    train,
+    validation_error,
+    validation_loss,
+)
+from dtsemnet.engine.protocol import Step
+from dtsemnet.tree import Topology
+
+TOPOLOGY = Topology.complete(3)
+PHASES = (Phase(12, Cosine(0.1), temperature=Geometric(1, 0.05, until=0.7, after=0), q=Linear(0, 0.7)),)
+
+
+def rows_of(seed=0, n_samples=200, dtype=np.float32):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n_samples, 4)).astype(dtype)
+    y = (X[:, 0] * X[:, 1] > 0).astype(np.int64)
+    return Rows(X, y, np.ones(n_samples, dtype))
+
+
+def make_engine(seed=0, make=cpu_engine):
+    rng = np.random.default_rng(seed)
+    return make(
+        Classification(2), TOPOLOGY, rows_of(), Parameters(rng.standard_normal((7, 5)), leaf_class=np.arange(8) % 2),
+        batch_size=32,
+    )  # fmt: skip
+
+
+def make_torch(*args, **kwargs):
+    pytest.importorskip("torch")
+    from dtsemnet.engine.torch import torch_engine
+
+    return torch_engine(*args, **kwargs)
+
+
+class StopAfter(Callback):
+    """Stands for a kill: raises after some epochs."""
+
+    def __init__(self, n_epochs, error):
+        self.n_epochs, self.error = n_epochs, error
+
+    def on_epoch(self, context):
+        if len(context.history) == self.n_epochs:
+            raise self.error
+
+
+def run(engine, seed=1, **options):
+    return train(engine, PHASES, np.random.default_rng(seed), n_samples=200, **options)
+
+
+@pytest.mark.parametrize("make", [cpu_engine, make_torch])
+def test_training_learns_what_one_split_cannot(make):
+    engine = make_engine(make=make)
+    history = train(engine, (Phase(60, Cosine(0.1), temperature=Geometric(1, 0.05, 0.7, 0)),),
+                    np.random.default_rng(0), n_samples=200)  # fmt: skip
+    assert history["loss"][-1] < history["loss"][0]
+    assert validation_error(rows_of())(engine) < 0.1
+
+
+@pytest.mark.parametrize("make", [cpu_engine, make_torch])
+@pytest.mark.parametrize("killed_after", [1, 5, 11])
+def test_a_run_that_was_killed_resumes_to_the_same_bytes(tmp_path, make, killed_after):
+    monitor = validation_loss(rows_of(1), Step(0.0))
+    whole = make_engine(make=make)
+    expected = run(whole, monitor=monitor)
+    checkpoint = Checkpoint(tmp_path / "deep" / "run.npz")
+    # The callback raises before the checkpoint of its epoch is written, so that epoch is run again.
+    with pytest.raises(SystemExit):
+        run(make_engine(make=make), monitor=monitor, checkpoint=checkpoint, callbacks=[StopAfter(killed_after, SystemExit())])
+    resumed = make_engine(make=make)
+    history = run(resumed, monitor=monitor, checkpoint=checkpoint)
+    for name, array in whole.state().items():
+        assert_array_equal(resumed.state()[name], array)
+    assert history["loss"] == expected["loss"]
+    assert history["monitor"] == expected["monitor"]
+    again = make_engine(make=make)
+    assert len(run(again, monitor=monitor, checkpoint=checkpoint)) == 12  # complete: nothing is run twice
+    assert_array_equal(again.parameters().splits, whole.parameters().splits)
+
+
+def test_a_checkpoint_of_another_run_is_refused(tmp_path):
+    checkpoint = Checkpoint(tmp_path / "run.npz", every=4)
+    run(make_engine(), checkpoint=checkpoint)
+    with pytest.raises(ValueError, match="belongs to another run"):
+        run(make_engine(), seed=2, checkpoint=checkpoint)
+    (tmp_path / "run.npz").write_bytes(b"nonsense")
+    with pytest.raises(ValueError, match="cannot be read"):
+        run(make_engine(), checkpoint=checkpoint)
+
+
+def test_the_best_state_is_the_one_kept():
+    values = iter([5.0, 3.0, 1.0, 4.0, 2.0] + [9.0] * 7)
+    seen = []
+
+    def monitor(engine):
+        seen.append(engine.parameters().splits)
+        return next(values)
+
+    engine = make_engine()
+    history = run(engine, monitor=monitor)
+    assert history.best_epoch == 2
+    assert_array_equal(engine.parameters().splits, seen[2])
+
+
+def test_patience_ends_training():
+    values = iter([3.0, 1.0, 2.0, 2.0, 2.0] + [0.0] * 10)
+    history = run(make_engine(), monitor=lambda engine: next(values), patience=3)
+    assert (len(history), history.best_epoch, history.stopped) == (5, 1, "patience")
+
+
+def test_ctrl_c_leaves_the_best_so_far():
+    engine = make_engine()
+    states = []
+
+    def monitor(engine):
+        states.append(engine.parameters().splits)
+        return float(abs(len(states) - 2))
+
+    history = run(engine, monitor=monitor, callbacks=[StopAfter(4, KeyboardInterrupt())])
+    assert history.stopped == "interrupt"
+    assert len(history) == 4
+    assert_array_equal(engine.parameters().splits, states[1])
+
+
+def test_a_nan_names_the_epoch_and_leaves_no_tree_behind():
+    rows = rows_of()
+    rows.X[3] = np.inf
+    engine = cpu_engine(Classification(2), TOPOLOGY, rows,
+                        Parameters(np.ones((7, 5)), leaf_class=np.arange(8) % 2))  # fmt: skip
+    with pytest.raises(FloatingPointError, match="epoch 0.*batch"):
+        run(engine)
+
+
+def regression_engine():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 4))
+    rows = Rows(X, np.abs(X[:, :1]), np.ones(200))
+    return cpu_engine(
+        Regression(), TOPOLOGY, rows, Parameters(rng.standard_normal((7, 5)), rng.standard_normal((8, 5)) * 0.1),
+        batch_size=32,
+    )  # fmt: skip
+
+
+class Record(Callback):
+    def __init__(self):
+        self.splits, self.leaves = [], []
+
+    def on_epoch(self, context):
+        parameters = context.engine.parameters()
+        self.splits.append(parameters.splits)
+        self.leaves.append(parameters.leaves)
+
+
+def test_algorithm_1_trains_jointly_then_rests_the_splits():
+    engine, record = regression_engine(), Record()
+    phases = algorithm_1(6, 3, 3, k=Steps((4, 3, 2)), learning_rate=0.05, leaf_learning_rate=0.01)
+    history = train(engine, phases, np.random.default_rng(0), n_samples=200, callbacks=[record])
+    assert history["k"] == [4, 4, 3, 3, 2, 2] + [1] * 6
+    assert history["selector"] == ["top_k"] * 6 + ["augmented"] * 3 + ["top_k"] * 3
+    moved = [(a != b).any() for a, b in zip(record.splits, record.splits[1:])]
+    assert moved == [True] * 5 + [False] * 6
+    assert all((a != b).any() for a, b in zip(record.leaves, record.leaves[1:]))
+    assert history["loss"][-1] < history["loss"][0] / 2
+
+
+def test_algorithm_1_needs_two_leaves_in_its_joint_phase():
+    with pytest.raises(ValueError, match="k must be at least 2"):
+        algorithm_1(4, 1, 1, k=Steps((2, 1)))
+
+
+def test_history_survives_its_dictionary():
+    history = run(make_engine(), monitor=lambda engine: 1.0)
+    assert History.from_dict(history.to_dict()) == history
