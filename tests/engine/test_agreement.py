@@ -57,7 +57,7 @@ def test_classification_engines_agree(topology, seed, temperature, q):
     assert_engines_agree(Classification(3), topology, rows, parameters, Step(0.1, temperature=temperature, q=q))
 
 
-@pytest.mark.parametrize(("loss", "linear"), itertools.product(LOSSES, [True, False]))
+@pytest.mark.parametrize(("loss", "linear"), list(itertools.product(LOSSES, [True, False])))
 @given(topologies(), st.integers(0, 2**32), st.sampled_from(SELECTIONS))
 def test_regression_engines_agree(loss, linear, topology, seed, selection):
     rows, parameters = regression_case(topology, seed, linear)

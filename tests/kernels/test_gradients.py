@@ -39,7 +39,7 @@ def assert_gradients_are_slopes(problem, topology, rows, parameters, step):
 
 
 @pytest.mark.parametrize("topology", SHAPES, ids=repr)
-@pytest.mark.parametrize(("temperature", "q"), itertools.product([0.0, 0.6], [0.0, 0.7, 1.0]))
+@pytest.mark.parametrize(("temperature", "q"), list(itertools.product([0.0, 0.6], [0.0, 0.7, 1.0])))
 def test_class_gradients(topology, temperature, q):
     rng = np.random.default_rng(0)
     rows = Rows(

@@ -159,7 +159,7 @@ def class_epoch(
         taken += 1
         scale = 1.0
         if rates.clip > 0:
-            scale = min(1.0, rates.clip / (np.sqrt(squared_norm(gradient)) + 1e-12))
+            scale = min(1.0, rates.clip / (np.sqrt(squared_norm(gradient)) + 1e-6))
         adam(
             splits, gradient, first, second, n_steps + taken, rates.split_rate, rates.split_decay,
             rates.split_l1, rates.split_l2, splits.shape[1], scale,
@@ -215,7 +215,7 @@ def leaf_epoch(
         scale = 1.0
         if rates.clip > 0:
             norm = np.sqrt(squared_norm(split_gradient) + squared_norm(leaf_gradient))
-            scale = min(1.0, rates.clip / (norm + 1e-12))
+            scale = min(1.0, rates.clip / (norm + 1e-6))
         if rates.split_rate > 0:
             adam(
                 splits, split_gradient, split_first, split_second, n_steps + taken, rates.split_rate,

@@ -74,8 +74,9 @@ def from_sklearn(fitted: Any) -> Tree:
 def _last_left(threshold: NDArray[np.float64]) -> NDArray[np.float64]:
     """Find the largest double that rounds to a float32 <= threshold."""
     below = threshold.astype(np.float32)
-    below = np.where(below > threshold, np.nextafter(below, np.float32(-np.inf)), below)
-    above = np.nextafter(below, np.float32(np.inf)).astype(np.float64)
+    with np.errstate(over="ignore", under="ignore"):  # numpy reports steps into infinity and into subnormals
+        below = np.where(below > threshold, np.nextafter(below, np.float32(-np.inf)), below)
+        above = np.nextafter(below, np.float32(np.inf)).astype(np.float64)
     # Behind the largest float32, rounding goes on as if 2 ** 128 were the next one.
     above = np.where(np.isinf(above), 2.0**128, above)
     middle = (below.astype(np.float64) + above) / 2

@@ -1,0 +1,238 @@
+"""Loading undoes saving, bit for bit; anything else is one ValueError that names the field."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import jsonschema
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import trees, wild_trees
+
+from dtsemnet.tree import Column, Encoder, Model, TanhScale, Topology, Tree, load_document, read
+from dtsemnet.tree.file import dumps, loads, save, schema
+
+VALIDATOR = jsonschema.Draft202012Validator(schema())
+
+
+def stump(**changes):
+    return Tree(Topology.complete(1), [[1.0, -0.0]], [0.25], [[0.0], [1.0]], **changes)
+
+
+def full_model():
+    columns = [Column("age", missing="indicator", fill=-0.0, center=3.0, scale=0.5, upper=9.0), Column("b", ["x", 1, 2.5])]
+    tree = Tree(Topology.complete(1), [[1.0, 0.1, 0.2, 0.3, 5e-324]], [0.0], [[0.0], [1.0]])
+    return Model(Encoder(columns), tree, TanhScale(-1.0, 2.0))
+
+
+def models(tree):
+    return [tree, Model(Encoder.identity(tree.feature_labels), tree), full_model()]
+
+
+@given(st.one_of(trees(), wild_trees()))
+def test_loading_undoes_saving_and_the_schema_agrees(tree):
+    for content in models(tree):
+        text = dumps(content, about={"seed": 3})
+        assert loads(text) == content
+        VALIDATOR.validate(json.loads(text))
+
+
+def test_files_hold_metadata_and_are_replaced_in_one_step(tmp_path, monkeypatch):
+    path = tmp_path / "tree.json"
+    stump().save(path, about={"made by": "ü", "numbers": [1, 2.5, None, True]})
+    document = load_document(path)
+    assert document.about == {"made by": "ü", "numbers": [1, 2.5, None, True]}
+    assert document.tree == document.content == Tree.load(path) == read(path) == stump()
+    assert Model.load(path).tree == stump()
+
+    def broken(*_):
+        raise OSError("disk full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", broken)
+        with pytest.raises(OSError, match="disk full"):
+            save(full_model(), path)
+    assert os.listdir(tmp_path) == ["tree.json"]
+    assert Tree.load(path) == stump()
+    full_model().save(path)
+    assert Model.load(path) == full_model()
+    with pytest.raises(ValueError, match=r"Model\.load"):
+        Tree.load(path)
+
+
+def test_metadata_that_json_cannot_hold_is_refused():
+    loop = {}
+    loop["self"] = loop
+    for about in ({"a": float("nan")}, {"a": {1, 2}}, {1: "a"}, {"a": "\ud800"}, {"a": np.float64("inf")}, loop):
+        with pytest.raises(ValueError, match="about"):
+            dumps(stump(), about=about)
+    with pytest.raises(TypeError, match="Tree or a Model"):
+        dumps("tree")
+
+
+def test_size_and_encoding_are_checked_before_parsing(tmp_path):
+    path = tmp_path / "tree.json"
+    stump().save(path)
+    size = path.stat().st_size
+    assert read(path, max_bytes=size) == stump()
+    with pytest.raises(ValueError, match="max_bytes"):
+        read(path, max_bytes=size - 1)
+    for data in (b"", b"\xff\xfe", b"{", b"nonsense", b"[]", b"null", b"\xef\xbb\xbf{}"):
+        path.write_bytes(data)
+        with pytest.raises(ValueError, match=r"document|format") as caught:
+            read(path)
+        assert type(caught.value) is ValueError
+
+
+def change(place, value):
+    """Write a document with one field replaced by raw JSON."""
+    document = json.loads(dumps(full_model()))
+    part = document
+    for key in place[:-1]:
+        part = part[key]
+    part[place[-1]] = "PLACEHOLDER"
+    return json.dumps(document).replace('"PLACEHOLDER"', value)
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "named"),
+    [
+        (["tree", "weight", 0, 2], "NaN", r"tree\.weight\[0\]\[2\]"),
+        (["tree", "weight", 0, 2], "-Infinity", r"tree\.weight\[0\]\[2\]"),
+        (["tree", "weight", 0, 2], "1e999", r"tree\.weight\[0\]\[2\]"),
+        (["tree", "weight", 0, 2], "1" + "0" * 400, r"tree\.weight\[0\]\[2\]"),
+        (["tree", "weight", 0, 2], "1" + "0" * 10_000, r"tree\.weight\[0\]\[2\]"),
+        (["tree", "weight", 0, 2], "true", r"tree\.weight\[0\]\[2\]"),
+        (["tree", "weight", 0, 2], '"1"', r"tree\.weight\[0\]\[2\]"),
+        (["tree", "weight", 0, 2], "null", r"tree\.weight\[0\]\[2\]"),
+        (["tree", "weight", 0, 2], "[1]", r"tree\.weight\[0\]\[2\]"),
+        (["tree", "weight", 0], "[1, 2]", r"tree\.weight\[0\]: must have length 5"),
+        (["tree", "weight"], "[]", r"tree\.weight: must have length 1"),
+        (["tree", "weight"], "{}", r"tree\.weight: must be a list"),
+        (["tree", "n_features"], "4", r"tree\.weight\[0\]: must have length 4"),
+        (["tree", "n_features"], "0", r"tree\.n_features"),
+        (["tree", "n_splits"], "1000000000", r"tree\.children: must have length"),
+        (["tree", "n_splits"], "true", r"tree\.n_splits"),
+        (["tree", "n_splits"], "1.0", r"tree\.n_splits"),
+        (["tree", "n_splits"], "1" + "0" * 50, r"tree\.n_splits"),
+        (["tree", "children", 0, 0], "0", r"tree\.children"),
+        (["tree", "children", 0, 0], "-1.0", r"tree\.children\[0\]\[0\]"),
+        (["tree", "children", 0, 0], "99999999999999999999", r"tree\.children\[0\]\[0\]"),
+        (["tree", "value", 0], "[1, 2]", r"tree\.value\[0\]"),
+        (["tree", "class_names"], '["a"]', "tree: value must hold class probabilities"),
+        (["tree", "class_names"], "[null]", "tree: class_names"),
+        (["tree", "feature_names"], '["a", "a", "b", "c", "d"]', "tree: feature_names must be distinct"),
+        (["tree", "lower"], "[[1], [1]]", "PASS"),
+        (["tree", "extra"], "1", r"tree\.extra: is unknown"),
+        (["tree"], "[]", "tree: must be an object"),
+        (["extra"], "1", r"document\.extra: is unknown"),
+        (["version"], "2", "version: .* upgrade"),
+        (["version"], "0", "version"),
+        (["version"], "true", "version"),
+        (["version"], '"1"', "version"),
+        (["format"], '"other"', "format"),
+        (["encoder", "columns", 0, "fill"], "true", r"encoder\.columns\[0\]\.fill"),
+        (["encoder", "columns", 0, "fill"], "1e999", r"encoder\.columns\[0\]\.fill"),
+        (["encoder", "columns", 0, "name"], "1", r"encoder\.columns\[0\]: name"),
+        (["encoder", "columns", 0, "name"], '"b"', r"encoder\.columns"),
+        (["encoder", "columns", 0, "missing"], '"drop"', r"encoder\.columns\[0\]: missing"),
+        (["encoder", "columns", 1, "categories"], '"abc"', r"encoder\.columns\[1\]\.categories"),
+        (["encoder", "columns", 1, "categories"], "[[1], 2, 3]", r"encoder\.columns\[1\]"),
+        (["encoder", "columns", 1, "categories"], '["a"]', "encoder gives 3 features"),
+        (["encoder", "columns"], "[]", r"encoder\.columns"),
+        (["output", "kind"], '"sigmoid"', r"output\.kind"),
+        (["output", "kind"], "[]", r"output\.kind"),
+        (["output", "low"], "[1, 2]", "output"),
+        (["output", "low"], "[NaN]", r"output\.low\[0\]"),
+        (["about"], "[]", "about"),
+        (["about"], '{"a": NaN}', r"about\.a"),
+        (["about"], '{"a": "\\ud800"}', r"about\.a"),
+        (["about"], "[" * 100_000 + "]" * 100_000, "nested too deeply"),
+        (["about"], '{"a": ' + "[" * 200 + "]" * 200 + "}", "nested too deeply"),
+        (["about"], '{"a": 1, "a": 2}', "stands twice"),
+    ],
+)
+def test_each_way_to_be_wrong_is_named(place, value, named):
+    text = change(place, value)
+    if named == "PASS":
+        assert isinstance(loads(text), Model)
+        return
+    with pytest.raises(ValueError, match=named) as caught:
+        loads(text)
+    assert type(caught.value) is ValueError
+
+
+@pytest.mark.parametrize("key", ["format", "version", "tree"])
+def test_missing_fields_are_named(key):
+    document = json.loads(dumps(stump()))
+    del document[key]
+    with pytest.raises(ValueError, match=key):
+        loads(json.dumps(document))
+
+
+json_values = st.recursive(
+    st.one_of(
+        st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5), st.sampled_from([10**400, -(2**63)])
+    ),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=5), inner, max_size=3)),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=500)
+@given(st.data(), st.sampled_from(["tree", "model"]))
+def test_mutated_documents_load_or_raise_one_value_error(data, kind):
+    start = data.draw(trees(max_splits=4, n_features=2)) if kind == "tree" else full_model()
+    document = json.loads(dumps(start))
+    for _ in range(data.draw(st.integers(1, 3))):
+        part = document
+        while True:  # walk to some place, and replace, remove or repeat what stands there
+            keys = list(part) if isinstance(part, dict) else range(len(part))
+            key = data.draw(st.sampled_from(keys))
+            if not isinstance(part[key], (dict, list)) or not part[key] or data.draw(st.integers(0, 3)) == 0:
+                break
+            part = part[key]
+        action = data.draw(st.sampled_from(["replace", "remove", "repeat"]))
+        if action == "replace":
+            part[key] = data.draw(json_values)
+        elif action == "remove":
+            del part[key]
+        elif isinstance(part, list):
+            part.append(part[key])
+        if not part:
+            break
+    if not document:
+        return
+    try:
+        loaded = loads(json.dumps(document))
+    except ValueError as error:
+        assert type(error) is ValueError
+        assert ":" in str(error)
+    else:
+        assert loads(dumps(loaded)) == loaded
+
+
+@settings(max_examples=300)
+@given(st.data())
+def test_mutated_bytes_load_or_raise_one_value_error(data, tmp_path_factory):
+    text = bytearray(dumps(full_model(), about={"a": [1, 2]}).encode())
+    for _ in range(data.draw(st.integers(1, 4))):
+        place = data.draw(st.integers(0, len(text) - 1))
+        text[place : place + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3))
+    path = tmp_path_factory.getbasetemp() / "mutated.json"
+    path.write_bytes(bytes(text))
+    try:
+        content = read(path)
+    except ValueError as error:
+        assert type(error) is ValueError
+    else:
+        assert isinstance(content, (Tree, Model))
+
+
+def test_the_schema_refuses_what_it_can_state():
+    VALIDATOR.check_schema(schema())
+    for place, value in [(["version"], "2"), (["tree", "extra"], "1"), (["tree", "weight", 0, 0], '"1"')]:
+        assert not VALIDATOR.is_valid(json.loads(change(place, value)))
