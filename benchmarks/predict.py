@@ -1,3 +1,4 @@
+# ruff: noqa: E402 - thread counts are set before numpy is imported
 """Speed of prediction, as ratios in one run.
 
 Each case times a tree against a yardstick on the same rows: scikit-learn's decision tree of the same depth for
@@ -10,7 +11,7 @@ from __future__ import annotations
 import os
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
-    os.environ[variable] = "1"  # before numpy is imported
+    os.environ[variable] = "1"
 
 import platform
 import time
@@ -31,7 +32,9 @@ REPEATS = 7
 
 def main() -> None:
     """Run all cases and print one line each."""
-    print(f"{_processor()}, {os.cpu_count()} cores, Python {platform.python_version()}, numpy {np.__version__}, ", end="")
+    print(
+        f"{_processor()}, {os.cpu_count()} cores, Python {platform.python_version()}, numpy {np.__version__}, ", end=""
+    )
     print(f"numba {numba.__version__}, scikit-learn {sklearn.__version__}\n")
     rng = np.random.default_rng(0)
 
@@ -54,7 +57,9 @@ def main() -> None:
     print(f"{'one row, apply':34} {best / calls * 1e6:8.1f} us   (within 30 us)")
 
 
-def _compare(name: str, ours: Callable[[], Any], theirs: Callable[[], Any], yardstick: str, least: float, aim: float) -> None:
+def _compare(
+    name: str, ours: Callable[[], Any], theirs: Callable[[], Any], yardstick: str, least: float, aim: float
+) -> None:
     ours(), theirs()  # compile, touch the pages
     pairs = [(_time(ours), _time(theirs)) for _ in range(REPEATS)]
     a, b = (min(times) for times in zip(*pairs))

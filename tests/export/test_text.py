@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import points, trees
 
 from dtsemnet.export import to_text
 from dtsemnet.tree import Column, Encoder, Model, TanhScale, Topology, Tree
+from strategies import points, trees
 
 
 def follow(text, x):
@@ -77,6 +77,11 @@ def test_models_are_shown_in_raw_units():
         "└─ no:  0",
         "output: low + (tanh(v) + 1) / 2 * (high - low), TanhScale(low=(0.0,), high=(5.0,))",
     ]
+
+
+def test_a_threshold_that_overflows_is_left_as_a_sum():
+    tree = Tree(Topology.complete(1), [[1e-200]], [1e200], [[0.0], [1.0]])
+    assert to_text(tree).startswith("1e-200 x0 + 1e+200 > 0 ?")
 
 
 def test_other_things_are_refused():

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
-from strategies import points, trees, wild_points, wild_trees
 
 from dtsemnet.kernels import routing
 from dtsemnet.tree import Topology, Tree
+from strategies import points, trees, wild_points, wild_trees
 
 
 def reference_sum(weight, x, bias, *, skip_zeros=False):

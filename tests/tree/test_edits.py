@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from strategies import points, trees, wild_points, wild_trees
 
 from dtsemnet.tree import Topology, Tree, canonical, drop_leaves, drop_unreachable, fold_affine, merge_equal, prune
+from strategies import points, trees, wild_points, wild_trees
 
 
 def chain(n_splits, bias, value):
@@ -35,7 +35,9 @@ def test_predictions_stay_bit_for_bit(edit, data, tree):
 def test_wild_predictions_stay_bit_for_bit(data, tree):
     # Equal weights, biases beside each other: what follows from an ancestor must hold with every rounding.
     if tree.n_splits:
-        rows = data.draw(st.lists(st.integers(0, min(1, tree.n_splits - 1)), min_size=tree.n_splits, max_size=tree.n_splits))
+        rows = data.draw(
+            st.lists(st.integers(0, min(1, tree.n_splits - 1)), min_size=tree.n_splits, max_size=tree.n_splits)
+        )
         steps = data.draw(st.lists(st.integers(-2, 2), min_size=tree.n_splits, max_size=tree.n_splits))
         bias = [tree.bias[row] + step * np.spacing(tree.bias[row]) for row, step in zip(rows, steps)]
         tree = Tree(tree.topology, tree.weight[rows], bias, tree.value, tree.coef)
@@ -74,7 +76,9 @@ def test_bounds_from_one_branch_do_not_leak_into_the_other():
 
 
 def test_canonical_trees_hold_no_negative_zero_and_nothing_to_merge():
-    tree = Tree(Topology.complete(2), [[1.0, -0.0]] * 3, [-0.0, -1, 1], [[1], [1], [1], [-0.0]], np.full((4, 1, 2), -0.0))
+    tree = Tree(
+        Topology.complete(2), [[1.0, -0.0]] * 3, [-0.0, -1, 1], [[1], [1], [1], [-0.0]], np.full((4, 1, 2), -0.0)
+    )
     plain = canonical(tree)
     assert not np.signbit(plain.weight).any()
     assert not np.signbit(plain.coef).any()
@@ -101,7 +105,13 @@ def test_folding_powers_of_two_is_exact(data, tree):
 
 def test_folding_holds_to_rounding():
     rng = np.random.default_rng(0)
-    tree = Tree(Topology.complete(3), rng.normal(size=(7, 4)), rng.normal(size=7), rng.normal(size=(8, 2)), rng.normal(size=(8, 2, 4)))
+    tree = Tree(
+        Topology.complete(3),
+        rng.normal(size=(7, 4)),
+        rng.normal(size=7),
+        rng.normal(size=(8, 2)),
+        rng.normal(size=(8, 2, 4)),
+    )
     scale, shift, X = rng.uniform(0.1, 10, 4), rng.normal(size=4), rng.normal(size=(500, 4))
     folded = fold_affine(tree, scale, shift)
     assert_allclose(folded.scores(X), tree.scores(scale * X + shift), rtol=1e-12, atol=1e-12)

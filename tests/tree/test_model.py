@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from strategies import points, trees
 
 from dtsemnet.tree import Column, Encoder, Identity, Model, TanhScale, Topology, Tree
+from strategies import points, trees
 
 MIXED = Encoder(
     [
@@ -60,7 +60,12 @@ def test_lists_arrays_and_frames_are_encoded_alike():
 def test_categories_are_matched_by_equality_across_types():
     encoder = Encoder([Column("a", categories=[0, 1, 2])])
     expected = [[1, 0, 0], [0, 1, 0]]
-    for column in ([[0], [1]], np.array([[0.0], [1.0]]), np.array([[False], [True]]), np.array([[0], [1]], dtype=np.uint8)):
+    for column in (
+        [[0], [1]],
+        np.array([[0.0], [1.0]]),
+        np.array([[False], [True]]),
+        np.array([[0], [1]], dtype=np.uint8),
+    ):
         assert_array_equal(encoder.transform(column), expected)
     assert_array_equal(encoder.transform(np.array([["0"], ["1"]])), np.zeros((2, 3)))
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from numpy.testing import assert_array_equal
-from strategies import topologies
 
 from dtsemnet.tree import Topology
+from strategies import topologies
 
 
 @given(topologies())

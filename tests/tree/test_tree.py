@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
-from strategies import points, trees, wild_points, wild_trees
 
 from dtsemnet.tree import Topology, Tree
+from strategies import points, trees, wild_points, wild_trees
 
 ARRAYS = ("weight", "bias", "value", "coef", "lower", "upper")
 
@@ -119,7 +119,9 @@ def test_any_changed_bit_makes_another_tree(data, tree):
     if not changed.size:
         return
     place = tuple(data.draw(st.integers(0, n - 1)) for n in changed.shape)
-    changed[place] = -0.0 if changed[place] == 0 and not np.signbit(changed[place]) else np.nextafter(changed[place], 0.0)
+    changed[place] = (
+        -0.0 if changed[place] == 0 and not np.signbit(changed[place]) else np.nextafter(changed[place], 0.0)
+    )
     other = Tree(**parts | {name: changed})
     assert other != tree
     assert other.fingerprint() != tree.fingerprint()

@@ -8,6 +8,7 @@ Numbers are rounded for reading; the model file holds them exactly.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -83,10 +84,11 @@ class _Writer:
     def split(self, split: int) -> str:
         weight, bias = self.tree.weight[split], float(self.tree.bias[split])
         used = np.flatnonzero(weight)
-        if len(used) == 1 and np.isfinite(-bias / weight[used[0]]):
-            j = int(used[0])
-            # + 0.0: a threshold of -0.0 is shown as 0.
-            return f"{self.labels[j]} {'>' if weight[j] > 0 else '<'} {self.number(-bias / weight[j] + 0.0)} ?"
+        if len(used) == 1:
+            label, slope = self.labels[int(used[0])], float(weight[used[0]])
+            threshold = -bias / slope + 0.0  # + 0.0: a threshold of -0.0 is shown as 0
+            if math.isfinite(threshold):
+                return f"{label} {'>' if slope > 0 else '<'} {self.number(threshold)} ?"
         return f"{self.sum(weight, bias)} > 0 ?"
 
     def leaf(self, leaf: int) -> str:
@@ -109,7 +111,7 @@ class _Writer:
         return f"{text} within [{ends[0] or '-inf'}, {ends[1] or 'inf'}]"
 
     def sum(self, weight: NDArray[np.float64], bias: float) -> str:
-        terms = [(float(weight[j]), self.labels[j]) for j in np.flatnonzero(weight)]
+        terms = [(float(weight[j]), self.labels[j]) for j in np.flatnonzero(weight).tolist()]
         if bias != 0 or not terms:
             terms.append((bias, ""))
         text = ""

@@ -1,0 +1,134 @@
+"""How a classifier is fitted: starts annealed, classes dealt to leaves, reassigned, counted at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dtsemnet.engine import Classification, Engine, Parameters
+from dtsemnet.estimators.fitting import Fitting
+from dtsemnet.estimators.leaves import class_table, frequencies, leaves_of
+from dtsemnet.estimators.recipe import CLASSIFICATION, Setting, classification_phases
+from dtsemnet.estimators.sample import Sample
+from dtsemnet.estimators.search import Candidate, Plan, train_once
+from dtsemnet.training import Callback, Context, History, validation_error
+from dtsemnet.tree import Tree
+
+__all__ = ["ClassFitting", "deal_classes"]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+def deal_classes(class_weight: Floats, n_leaves: int, *, proportional: bool) -> Integers:
+    """Deal the classes out to the leaves before training.
+
+    In turn, the most frequent first; or proportionally, by the root of their weight, each class spread evenly
+    over the leaves. Every class gets a leaf while there are enough; else the rarest go without.
+
+    >>> deal_classes(np.array([1.0, 5.0, 3.0]), 4, proportional=False).tolist()
+    [1, 2, 0, 1]
+    >>> deal_classes(np.array([1.0, 16.0]), 4, proportional=True).tolist()
+    [1, 0, 1, 1]
+    """
+    order = np.argsort(-class_weight, kind="stable")[:n_leaves]
+    if not proportional:
+        return order[np.arange(n_leaves) % len(order)]
+    share, held = np.sqrt(class_weight[order]), np.ones(len(order))
+    while held.sum() < n_leaves:
+        held[np.argmax(share / (held + 0.5))] += 1
+    places = [((i + 0.5) / held[c], c) for c in range(len(order)) for i in range(int(held[c]))]
+    return order[[c for _, c in sorted(places)]]
+
+
+class ReassignLeaves(Callback):
+    """When the annealing ends, give each leaf the class of most of its rows: a class may lose its leaves."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.rows, self.problem = plan.rows, plan.problem
+
+    def on_epoch(self, context: Context) -> None:
+        """Reassign once, between the last epoch with a temperature and the first without."""
+        history, engine = context.history, context.engine
+        temperatures = history["temperature"][-2:]
+        if len(temperatures) < 2 or not (temperatures[0] > 0 and temperatures[1] == 0):
+            return
+        assert isinstance(self.problem, Classification)
+        held = engine.parameters().leaf_class
+        assert held is not None
+        leaf = engine.reached(self.rows.X)
+        table = class_table(leaf, self.rows.y, self.rows.weight, len(held), self.problem.n_classes)
+        engine.assign(np.where(table.sum(axis=1) > 0, table.argmax(axis=1), held))
+
+
+class ClassFitting(Fitting):
+    """A classifier in the making."""
+
+    settings = CLASSIFICATION
+    by_class = True
+
+    @property
+    def problem(self) -> Classification:
+        assert self.data.class_names is not None
+        return Classification(len(self.data.class_names))
+
+    def candidate(
+        self, plan: Plan, number: int, setting: Setting, train: Sample, validation: Sample | None, rng: Any
+    ) -> Candidate:
+        splits = self.first_splits(rng)
+        parameters, history = train_once(
+            plan, Parameters(splits, leaf_class=self._first_classes(train, setting)),
+            classification_phases(self.options.training, setting, self.n_epochs(train)), setting.weight_decay, rng,
+            name=f"start-{number}", callbacks=[ReassignLeaves(plan)],
+        )  # fmt: skip
+        tree, error = self._with_leaves(self.skeleton(parameters.splits), train)
+        merit = (error,) if validation is None else (self._error(tree, validation), error)
+        return Candidate(tree, merit, history, setting, number)
+
+    def finish(self, plan: Callable[[Sample], Plan], best: Candidate, rng: Any) -> Candidate:
+        """Train the best setting once more, on all rows and from the same start."""
+        sample, number = self.data.sample, best.seed
+        if best.setting is None:  # the initial tree was best as it is: count its leaves on all rows
+            return self.as_it_is(best.tree, sample, None)
+        stream = np.random.default_rng(rng.bit_generator.seed_seq)
+        found = self.candidate(plan(sample), number, best.setting, sample, None, stream)
+        return found
+
+    def monitor(self, validation: Sample) -> Callable[[Engine], float]:
+        return validation_error(self.rows(validation))
+
+    def as_it_is(self, tree: Tree, train: Sample, validation: Sample | None) -> Candidate:
+        counted, error = self._with_leaves(tree, train)
+        merit = (error,) if validation is None else (self._error(counted, validation), error)
+        return Candidate(counted, merit, History(), None, 0)
+
+    def _first_classes(self, train: Sample, setting: Setting) -> Integers:
+        n_leaves = self.topology.n_leaves
+        if self.init is not None and self.init.is_classifier and self.init.class_names == self.data.class_names:
+            return self.init.leaf_class
+        weight = np.bincount(train.y, train.weight, self.problem.n_classes)
+        if self.init is not None:
+            leaf = leaves_of(self.init, train)
+            table = class_table(leaf, train.y, train.weight, n_leaves, self.problem.n_classes)
+            return frequencies(self.topology, table).argmax(axis=1)
+        return deal_classes(weight, n_leaves, proportional=setting.proportional and self.options.training == "annealed")
+
+    def _with_leaves(self, tree: Tree, train: Sample) -> tuple[Tree, float]:
+        """Count the classes in the leaves; return the tree and its error on the rows counted."""
+        leaf = leaves_of(tree, train)
+        n_classes = self.problem.n_classes
+        table = class_table(leaf, train.y, train.weight / train.weight.mean(), tree.n_leaves, n_classes)
+        names = self.data.feature_names
+        counted = Tree(
+            tree.topology, tree.weight, tree.bias, frequencies(tree.topology, table),
+            feature_names=names, class_names=self.data.class_names,
+        )  # fmt: skip
+        right = table[np.arange(tree.n_leaves), counted.leaf_class].sum()
+        return counted, float(1 - right / table.sum())
+
+    def _error(self, tree: Tree, sample: Sample) -> float:
+        wrong = tree.leaf_class[leaves_of(tree, sample)] != sample.y
+        return float(np.average(wrong, weights=sample.weight))

@@ -1,0 +1,184 @@
+"""One fit: rows set aside, starts run and judged, the best kept.
+
+What classification and regression share. A start is judged by rows that it was
+not trained on: those given as validation rows, or a part of the training rows
+set aside. Where there are too few rows to set any aside, the training loss
+judges.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dtsemnet.engine import Engine, Problem, Rows
+from dtsemnet.estimators.recipe import Setting, n_epochs_for
+from dtsemnet.estimators.sample import Sample, Scaling, split
+from dtsemnet.estimators.search import Candidate, Plan, one_thread, run_starts
+from dtsemnet.training import History, ProgressBar
+from dtsemnet.tree import Topology, Tree
+
+__all__ = ["Fitting", "Outcome", "TrainingData"]
+
+MIN_ROWS = 30
+"""Fewest rows of which some are set aside: a handful could not tell two trees apart."""
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """What a tree is fitted to: merged rows, rows to judge by where the user gave some, and names."""
+
+    sample: Sample
+    validation: Sample | None
+    feature_names: tuple[str, ...]
+    class_names: tuple[Any, ...] | None
+
+    @property
+    def n_features(self) -> int:
+        """Number of features that the tree reads."""
+        return int(self.sample.X.shape[1])
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The tree, the course of its training, and all starts."""
+
+    tree: Tree
+    history: History
+    candidates: tuple[Candidate, ...]
+
+
+class Fitting(ABC):
+    """A fit in the making; the subclasses know what leaves hold.
+
+    Parameters
+    ----------
+    options : estimator
+        Read for its parameters.
+    data : TrainingData
+    rng : numpy.random.Generator
+        All randomness of the fit: the split, then one stream a start.
+    init : Tree, optional
+        Tree to start from.
+    """
+
+    settings: tuple[Setting, ...]
+    by_class: bool
+
+    def __init__(self, options: Any, data: TrainingData, rng: np.random.Generator, init: Tree | None) -> None:
+        self.options, self.data, self.init = options, data, init
+        self.topology = Topology.complete(options.max_depth) if init is None else init.topology
+        _check_memory(self.topology, data.n_features)
+        self.scaling = Scaling.of(data.sample)
+        self.rng = rng
+
+    @property
+    @abstractmethod
+    def problem(self) -> Problem:
+        """What the engine solves."""
+
+    @abstractmethod
+    def candidate(
+        self, plan: Plan, number: int, setting: Setting, train: Sample, validation: Sample | None, rng: Any
+    ) -> Candidate:
+        """Train one start and judge it."""
+
+    @abstractmethod
+    def finish(self, plan: Callable[[Sample], Plan], best: Candidate, rng: Any) -> Candidate:
+        """Use the rows that were set aside."""
+
+    @abstractmethod
+    def monitor(self, validation: Sample) -> Callable[[Engine], float]:
+        """Value of an engine in training, for early stopping."""
+
+    @abstractmethod
+    def as_it_is(self, tree: Tree, train: Sample, validation: Sample | None) -> Candidate:
+        """The initial tree with its leaves fitted to the rows, as one more candidate."""
+
+    def run(self) -> Outcome:
+        """Run all starts and keep the best."""
+        o, data = self.options, self.data
+        n_starts = (len(self.settings) if self.init is None else 1) if o.n_init == "auto" else o.n_init
+        if o.training != "annealed" and o.n_init == "auto":
+            n_starts = 1
+        train, validation = data.sample, data.validation
+        judged = n_starts > 1 or o.early_stopping or self.init is not None
+        aside = validation is None and judged and o.validation_fraction > 0 and len(train) >= MIN_ROWS
+        split_rng, *streams = self.rng.spawn(n_starts + 1)
+        if aside:
+            train, validation = split(train, o.validation_fraction, split_rng, by_class=self.by_class)
+        bar = ProgressBar(f"{n_starts} starts" if n_starts > 1 else "training") if o.verbose else None
+        rows = self.rows(train)
+
+        def plan_for(rows: Rows) -> Plan:
+            early = o.early_stopping and validation is not None
+            return Plan(
+                self.problem, self.topology, rows, o.batch_size, o.max_grad_norm or 0.0, o.l1, o.engine, o.device,
+                monitor=self.monitor(validation) if early and validation is not None else None,
+                patience=o.n_iter_no_change if early else None,
+                tol=o.tol, checkpoint=o.checkpoint, callbacks=(bar,) if bar else (),
+            )  # fmt: skip
+
+        plan = plan_for(rows)
+
+        def start(number: int) -> Candidate:
+            setting = self.settings[number % len(self.settings)].override(o.learning_rate, o.weight_decay)
+            setting = setting if self.init is None else setting.warm()
+            return self.candidate(plan, number, setting, train, validation, streams[number])
+
+        candidates = run_starts(start, n_starts, o.n_jobs)
+        if self.init is not None:
+            candidates = [self.as_it_is(self.init, train, validation), *candidates]
+        best = min(candidates, key=lambda candidate: candidate.merit)
+        if aside and o.refit and best.history.stopped != "interrupt":
+            del plan, rows  # before the rows are copied once more
+            with one_thread():
+                best = self.finish(lambda sample: plan_for(self.rows(sample)), best, streams[best.seed])
+        return Outcome(best.tree, best.history, tuple(candidates))
+
+    def rows(self, sample: Sample) -> Rows:
+        """Copy rows to training coordinates, weights to mean 1."""
+        weight = (sample.weight / sample.weight.mean()).astype(np.float32)
+        return Rows(self.scaling.apply(sample), self.targets(sample), weight)
+
+    def targets(self, sample: Sample) -> NDArray[Any]:
+        """Targets as the engine wants them."""
+        return sample.y
+
+    def n_epochs(self, sample: Sample) -> int:
+        """Epochs of one start."""
+        given = self.options.max_iter
+        return int(given) if given is not None else n_epochs_for(len(sample), self.options.batch_size)
+
+    def random_splits(self, rng: np.random.Generator) -> Floats:
+        """Splits to start from: normal weights, so that scores have standard deviation about 1."""
+        n_columns = self.data.n_features + 1
+        n_varying = int((self.scaling.factor > 0).sum())
+        return rng.standard_normal((self.topology.n_splits, n_columns)) / np.sqrt(n_varying + 1)
+
+    def first_splits(self, rng: np.random.Generator) -> Floats:
+        """Splits of the initial tree in training coordinates, or random ones."""
+        if self.init is None:
+            return self.random_splits(rng)
+        return self.scaling.unfold(self.init.weight, self.init.bias)
+
+    def skeleton(self, splits: NDArray[Any]) -> Tree:
+        """A tree with these splits, folded to raw inputs, whose leaves are yet empty."""
+        weight, bias = self.scaling.fold(splits)
+        return Tree(self.topology, weight, bias, np.zeros((self.topology.n_leaves, 1)))
+
+
+def _check_memory(topology: Topology, n_features: int) -> None:
+    size = topology.n_splits * (n_features + 1) * 16
+    if size > 8e9:
+        raise ValueError(
+            f"max_depth asks for {topology.n_splits} splits over {n_features} features, {size / 1e9:.0f} GB while "
+            "training; lower max_depth."
+        )

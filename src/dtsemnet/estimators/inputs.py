@@ -1,0 +1,174 @@
+"""From what users pass as X to the encoder that the model carries.
+
+Arrays of numbers go through as they are. Columns of strings or categories
+become one 0/1 feature for each category seen in training; a category that was
+not seen is all zeros. Columns with missing numbers in training get their mean
+and a second feature that says so. The encoder is part of the model: it is
+saved, shown and exported with the tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_array
+
+from dtsemnet.tree import Column, Encoder
+
+__all__ = ["encode", "fit_encoder", "refuse_sparse"]
+
+MAX_CATEGORIES = 1000
+"""More than that in one column looks like an identifier."""
+
+
+def refuse_sparse(X: Any) -> None:
+    """Raise for sparse matrices, naming the way out."""
+    if scipy.sparse.issparse(X):
+        raise TypeError(
+            "Sparse data was passed for X, but dense data is required. Use '.toarray()' to convert to a dense "
+            "numpy array, or sklearn's TruncatedSVD to reduce the number of columns first."
+        )
+
+
+def fit_encoder(
+    X: Any, names: Sequence[str], *, categorical_features: Any, missing: str, estimator: Any
+) -> tuple[Encoder, NDArray[Any]]:
+    """Choose the encoder for the columns of X, and encode X.
+
+    Parameters
+    ----------
+    X : array_like or data frame
+    names : sequence of str
+        Names of the columns.
+    categorical_features : "from_dtype", None, or columns by name, position or mask
+    missing : "indicator" or "error"
+    estimator : object
+        Named in errors.
+    """
+    chosen = _chosen_columns(X, names, categorical_features)
+    if not any(chosen):
+        return _fit_numbers(X, names, missing, estimator)
+    given = _columns_of(X)
+    columns = [
+        _fit_categories(name, values, missing) if categorical else _fit_number(name, values, missing)
+        for name, values, categorical in zip(names, given, chosen)
+    ]
+    encoder = Encoder(columns)
+    return encoder, encoder.transform(_as_table(given))
+
+
+def encode(encoder: Encoder, X: Any, estimator: Any) -> NDArray[Any]:
+    """Encode rows at prediction."""
+    if any(column.categories is not None for column in encoder.columns):
+        return encoder.transform(_as_table(_columns_of(X)))
+    finite = "allow-nan" if any(column.missing for column in encoder.columns) else True
+    rows = check_array(
+        X, dtype=(np.float64, np.float32), ensure_all_finite=finite, estimator=estimator, input_name="X"
+    )
+    return encoder.transform(rows)
+
+
+def _fit_numbers(X: Any, names: Sequence[str], missing: str, estimator: Any) -> tuple[Encoder, NDArray[Any]]:
+    finite = "allow-nan" if missing == "indicator" else True
+    rows = check_array(
+        X, dtype=(np.float64, np.float32), ensure_all_finite=finite, estimator=estimator, input_name="X"
+    )
+    # The sum is nan exactly where a value is: most tables need no closer look.
+    absent = np.isnan(rows).any(axis=0) if missing == "indicator" and np.isnan(rows.sum()) else np.zeros(rows.shape[1])
+    columns = [
+        _number_column(name, rows[:, j].astype(np.float64)) if absent[j] else Column(name)
+        for j, name in enumerate(names)
+    ]
+    encoder = Encoder(columns)
+    return encoder, encoder.transform(rows)
+
+
+def _number_column(name: str, values: NDArray[np.float64]) -> Column:
+    """A column of numbers some of which are missing; one with nothing else is filled with 0."""
+    known = values[np.isfinite(values)]
+    return Column(name, missing="indicator", fill=float(known.mean()) if len(known) else 0.0)
+
+
+def _fit_number(name: str, values: NDArray[Any], missing: str) -> Column:
+    absent = _is_missing(values)
+    if not absent.any():
+        return Column(name)
+    if missing == "error":
+        raise ValueError(f"Input X contains NaN in column {name!r}; fill it in, or set missing='indicator'.")
+    return _number_column(name, values[~absent].astype(np.float64))
+
+
+def _fit_categories(name: str, values: NDArray[Any], missing: str) -> Column:
+    absent = _is_missing(values)
+    if absent.any() and missing == "error":
+        raise ValueError(f"Input X contains missing values in column {name!r}; fill them in, or set missing='indicator'.")
+    seen = {_plain(value) for value in values[~absent]}
+    if len(seen) > MAX_CATEGORIES:
+        raise ValueError(
+            f"column {name!r} has {len(seen)} categories, more than {MAX_CATEGORIES}; drop it if it is an identifier, "
+            "or group its values."
+        )
+    categories = sorted(seen, key=lambda value: (isinstance(value, str), value))
+    return Column(name, categories=tuple(categories), missing="indicator" if absent.any() else None)
+
+
+def _plain(value: Any) -> Any:
+    """The Python value of a numpy scalar; anything that is no scalar by its name."""
+    value = value.item() if isinstance(value, np.generic) else value
+    return value if isinstance(value, (str, int, float, bool)) else str(value)
+
+
+def _is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
+    if values.dtype.kind == "f":
+        return np.isnan(values)
+    if values.dtype.kind != "O":
+        return np.zeros(len(values), bool)
+    return np.array([value is None or value != value or type(value).__name__ == "NAType" for value in values], bool)
+
+
+def _chosen_columns(X: Any, names: Sequence[str], categorical_features: Any) -> list[bool]:
+    """Tell for each column whether it is read as categories."""
+    if categorical_features is None:
+        return [False] * len(names)
+    if isinstance(categorical_features, str):
+        return [_reads_as_categories(name, dtype, values) for name, dtype, values in _dtypes(X, names)]
+    wanted = np.asarray(categorical_features)
+    if wanted.dtype == bool and wanted.shape == (len(names),):
+        return [bool(flag) for flag in wanted]
+    unknown = [w for w in wanted.tolist() if w not in names and not (isinstance(w, int) and 0 <= w < len(names))]
+    if unknown:
+        raise ValueError(f"categorical_features names {unknown[0]!r}, which is no column of X; it has {list(names)[:5]}...")
+    return [name in wanted.tolist() or j in wanted.tolist() for j, name in enumerate(names)]
+
+
+def _dtypes(X: Any, names: Sequence[str]) -> list[tuple[str, str, Any]]:
+    if not hasattr(X, "columns"):
+        return [(name, "", None) for name in names]  # an array has one dtype, and scikit-learn's rule: numbers
+    return [(name, str(X[column].dtype).lower(), X[column]) for name, column in zip(names, X.columns)]
+
+
+def _reads_as_categories(name: str, dtype: str, values: Any) -> bool:
+    if dtype.startswith(("datetime", "date", "time", "duration", "timedelta", "period")):
+        raise ValueError(f"column {name!r} holds dates or times ({dtype}); turn it into numbers, such as days since a day.")
+    if dtype == "object":  # numbers, with None among them, or strings
+        known = [value for value in values.to_numpy() if value is not None and value == value]
+        return any(isinstance(value, (str, bytes)) for value in known)
+    return dtype.startswith(("category", "categorical", "enum", "str", "string", "utf8", "large_string"))
+
+
+def _columns_of(X: Any) -> list[NDArray[Any]]:
+    if hasattr(X, "columns"):
+        return [np.asarray(X[column].to_numpy()) for column in X.columns]
+    array = np.asarray(X, dtype=object) if not isinstance(X, np.ndarray) else X
+    return [array[:, j] for j in range(array.shape[1])]
+
+
+def _as_table(columns: list[NDArray[Any]]) -> NDArray[Any]:
+    table = np.empty((len(columns[0]), len(columns)), dtype=object)
+    for j, column in enumerate(columns):
+        table[:, j] = column
+    return table

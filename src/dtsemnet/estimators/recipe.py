@@ -1,0 +1,98 @@
+"""How a tree is trained by default, and as the paper has it.
+
+*Annealed* training evaluates at each step a smooth function whose limit is the
+tree, optimises it as it is, and ends on the limit: for classes the pooled
+logits ``tau * logsumexp(z / tau)`` with ``tau`` falling to 0, for regression the
+softmax over all leaves at a falling temperature, then leaves refitted in closed
+form. No single rate and temperature fit every table, so a fit tries a few
+settings from different random starts and keeps what does best on rows set aside.
+
+*Paper* training is max-pooled cross-entropy from the first step, and the
+paper's Algorithm 1 with k = 4 and temperature 0.5. *Straight-through* training
+is the estimator that the paper compares with.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from dtsemnet.engine import ALL
+from dtsemnet.training import Cosine, Decay, Geometric, Linear, Phase, algorithm_1
+
+__all__ = ["CLASSIFICATION", "REGRESSION", "Setting", "classification_phases", "n_epochs_for", "regression_phases"]
+
+STEPS = 6000
+"""Gradient steps that a start takes, where the number of epochs is not given."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What one start is trained with.
+
+    Parameters
+    ----------
+    learning_rate : float
+        Of Adam, falling to 0 along a cosine.
+    temperature : (float, float)
+        First and last temperature of the annealing, in standard deviations of a split's score at the start.
+    weight_decay : float
+        Decoupled decay of the splits.
+    proportional : bool
+        Leaves dealt out to classes by the root of their frequency, else in turn (classification).
+    """
+
+    learning_rate: float
+    temperature: tuple[float, float]
+    weight_decay: float
+    proportional: bool = False
+
+    def override(self, learning_rate: float | None, weight_decay: float | None) -> Setting:
+        """Use the numbers that the user gave."""
+        rate = self.learning_rate if learning_rate is None else learning_rate
+        decay = self.weight_decay if weight_decay is None else weight_decay
+        return replace(self, learning_rate=rate, weight_decay=decay)
+
+    def warm(self) -> Setting:
+        """Start from a given tree: smaller steps, and no heat that would wipe it out."""
+        last = self.temperature[1]
+        return replace(self, learning_rate=self.learning_rate / 3, temperature=(2 * last, last))
+
+
+CLASSIFICATION = (
+    Setting(0.1, (1.0, 0.05), 0.01),
+    Setting(0.03, (3.0, 0.1), 0.03, proportional=True),
+    Setting(0.1, (1.0, 0.05), 0.1, proportional=True),
+    Setting(0.03, (3.0, 0.1), 0.3, proportional=True),
+)
+REGRESSION = (
+    Setting(0.005, (1.0, 0.03), 0.03),
+    Setting(0.02, (0.3, 0.02), 0.03),
+    Setting(0.02, (1.0, 0.03), 0.3),
+    Setting(0.02, (1.0, 0.03), 0.03),
+)
+
+
+def n_epochs_for(n_rows: int, batch_size: int) -> int:
+    """Epochs that make about ``STEPS`` steps, between 20 and 200."""
+    return max(20, min(200, round(STEPS / max(1, n_rows / batch_size))))
+
+
+def classification_phases(training: str, setting: Setting, n_epochs: int) -> tuple[Phase, ...]:
+    """Lay out the training of a classifier."""
+    if training == "paper":
+        return (Phase(n_epochs, Decay(setting.learning_rate, 0.98)),)
+    # The bounded loss grows in over training: first every row pulls, at last those that some leaf can serve.
+    annealed = Geometric(*setting.temperature, until=0.7, after=0.0)
+    return (Phase(n_epochs, Cosine(setting.learning_rate), temperature=annealed, q=Linear(0.0, 0.7)),)
+
+
+def regression_phases(training: str, setting: Setting, n_epochs: int, *, closed_form: bool) -> tuple[Phase, ...]:
+    """Lay out the training of a regressor; leaves without a closed form are trained on after the splits rest."""
+    rate, n_leaf_epochs = setting.learning_rate, max(1, n_epochs // 4)
+    if training == "paper":
+        n_joint = max(1, n_epochs - 2 * n_leaf_epochs)
+        return algorithm_1(n_joint, n_leaf_epochs, n_leaf_epochs, learning_rate=Decay(0.01, 0.95))
+    if training == "straight_through":
+        return (Phase(n_epochs, Decay(0.01, 0.95), selector="straight_through", temperature=1.0),)
+    annealed = Phase(n_epochs, Cosine(rate), k=ALL, temperature=Geometric(*setting.temperature))
+    return (annealed,) if closed_form else (annealed, Phase(n_leaf_epochs, 0.0, Cosine(rate)))

@@ -1,0 +1,167 @@
+"""How a regressor is fitted: starts annealed, leaves in closed form, outputs guarded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dtsemnet.engine import Engine, Parameters, Regression, Step
+from dtsemnet.estimators.fitting import Fitting, TrainingData
+from dtsemnet.estimators.leaves import PENALTIES, guard_of, leaves_of, ridge_paths
+from dtsemnet.estimators.recipe import REGRESSION, Setting, regression_phases
+from dtsemnet.estimators.sample import Sample
+from dtsemnet.estimators.search import Candidate, Plan, train_once
+from dtsemnet.training import History, validation_loss
+from dtsemnet.tree import Tree
+
+__all__ = ["LeafFitting"]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+LOSSES = {"squared_error": "squared", "absolute_error": "absolute", "huber": "huber", "quantile": "pinball"}
+
+
+class LeafFitting(Fitting):
+    """A regressor in the making. Targets are standardised while it lasts, and folded back into the leaves."""
+
+    settings = REGRESSION
+    by_class = False
+
+    def __init__(self, options: Any, data: TrainingData, rng: np.random.Generator, init: Tree | None) -> None:
+        super().__init__(options, data, rng, init)
+        y, weight = data.sample.y, data.sample.weight
+        # Divided by the largest, nothing overflows, whatever the unit.
+        unit = np.maximum(np.abs(y).max(axis=0), np.finfo(float).tiny)
+        mean = np.average(y / unit, axis=0, weights=weight)
+        spread = np.sqrt(np.average(np.square(y / unit - mean), axis=0, weights=weight))
+        self.y_center = mean * unit
+        self.y_scale = np.where(spread > 10 * np.finfo(float).eps, spread, 1.0) * unit
+
+    @property
+    def problem(self) -> Regression:
+        o = self.options
+        parameter = o.quantile if o.loss == "quantile" else o.huber_delta
+        return Regression(self.data.sample.y.shape[1], o.leaf == "linear", LOSSES[o.loss], parameter)  # type: ignore[arg-type]
+
+    @property
+    def closed_form(self) -> bool:
+        """Whether leaves are refitted by ridge regression; the paper's training keeps its trained leaves."""
+        return bool(self.options.training == "annealed" and self.options.loss == "squared_error")
+
+    def targets(self, sample: Sample) -> NDArray[Any]:
+        return self._standard(sample).astype(np.float32)
+
+    def _standard(self, sample: Sample) -> Floats:
+        scaled: Floats = (sample.y - self.y_center) / self.y_scale
+        return scaled
+
+    def candidate(
+        self, plan: Plan, number: int, setting: Setting, train: Sample, validation: Sample | None, rng: Any
+    ) -> Candidate:
+        parameters, history = train_once(
+            plan, Parameters(self.first_splits(rng), self._first_leaves(rng)),
+            regression_phases(self.options.training, setting, self.n_epochs(train), closed_form=self.closed_form),
+            setting.weight_decay, rng, name=f"start-{number}",
+        )  # fmt: skip
+        assert parameters.leaves is not None
+        skeleton = self.skeleton(parameters.splits)
+        if self.closed_form:
+            tree, merit = self._refit(skeleton, train, validation)
+        else:
+            leaves = parameters.leaves.astype(np.float64).reshape(self.topology.n_leaves, train.y.shape[1], -1)
+            tree, merit = self._judge(skeleton, [leaves], train, validation)
+        return Candidate(tree, (merit,), history, setting, number)
+
+    def finish(self, plan: Callable[[Sample], Plan], best: Candidate, rng: Any) -> Candidate:
+        """Fit the leaves of the best tree to all rows; its splits, chosen on rows they had not seen, stay."""
+        if not self.closed_form:
+            return best
+        tree, merit = self._refit(best.tree, self.data.sample, None)
+        return Candidate(tree, (merit,), best.history, best.setting, best.seed)
+
+    def monitor(self, validation: Sample) -> Callable[[Engine], float]:
+        return validation_loss(self.rows(validation), Step(0.0))
+
+    def as_it_is(self, tree: Tree, train: Sample, validation: Sample | None) -> Candidate:
+        refitted, merit = self._refit(tree, train, validation)
+        return Candidate(refitted, (merit,), History(), None, 0)
+
+    def _first_leaves(self, rng: np.random.Generator) -> Floats:
+        """Small random models, or those of the initial tree in training coordinates."""
+        n_outputs, linear = self.data.sample.y.shape[1], self.options.leaf == "linear"
+        n_rows = self.topology.n_leaves * n_outputs
+        if self.init is None or self.init.is_classifier:
+            return rng.standard_normal((n_rows, self.data.n_features + 1 if linear else 1)) * 0.01
+        value = self.init.value
+        coef = np.zeros((*value.shape, self.data.n_features)) if self.init.coef is None else self.init.coef
+        if not linear:
+            return ((value - self.y_center) / self.y_scale).reshape(-1, 1)
+        slopes, offset = coef / self.y_scale[:, None], (value - self.y_center) / self.y_scale
+        return self.scaling.unfold(slopes.reshape(n_rows, -1), offset.ravel())
+
+    def _refit(self, tree: Tree, train: Sample, validation: Sample | None) -> tuple[Tree, float]:
+        """Fit all leaves for each penalty, with and without second choices, and keep the best."""
+        scaled = Sample(train.X, train.index, self._standard(train), train.weight)
+        paths = [
+            ridge_paths(
+                tree, scaled, self.scaling, linear=self.options.leaf == "linear", augmented=augmented,
+                penalties=PENALTIES,
+            )
+            for augmented in (False, True)
+        ]  # fmt: skip
+        models = [leaves for path in paths for leaves in path.leaves]
+        if validation is None:
+            errors = np.concatenate([path.left_out for path in paths])
+            best = int(np.argmin(errors))
+            return self._tree(tree, models[best], train), float(errors[best])
+        return self._judge(tree, models, train, validation)
+
+    def _judge(
+        self, tree: Tree, models: Sequence[Floats], train: Sample, validation: Sample | None
+    ) -> tuple[Tree, float]:
+        """Keep the leaf models of smallest loss on validation rows (training rows where there are none)."""
+        sample = train if validation is None else validation
+        leaf, target = leaves_of(tree, sample), self._standard(sample)
+        lower, upper = self._guard(tree, train)
+        design = np.ones((len(sample), 1))
+        if self.options.leaf == "linear":
+            design = np.hstack([self.scaling.apply(sample, np.float64), design])
+        losses = []
+        for model in models:
+            output = np.einsum("nc,noc->no", design, model[leaf])
+            output = np.clip(output, (lower[leaf] - self.y_center) / self.y_scale, (upper[leaf] - self.y_center) / self.y_scale)
+            losses.append(float(np.average(self._loss(output - target).mean(axis=1), weights=sample.weight)))
+        best = int(np.argmin(losses))
+        return self._tree(tree, models[best], train), losses[best]
+
+    def _loss(self, residual: Floats) -> Floats:
+        """The loss that the user asked for, of standardised residuals."""
+        name, parameter, size = self.problem.loss, self.problem.parameter, np.abs(residual)
+        if name == "squared":
+            return np.square(residual)
+        if name == "absolute":
+            return size
+        if name == "huber":
+            return np.where(size <= parameter, residual**2 / 2, parameter * (size - parameter / 2))
+        return np.maximum((1 - parameter) * residual, -parameter * residual)
+
+    def _guard(self, tree: Tree, train: Sample) -> tuple[Floats, Floats]:
+        return guard_of(leaves_of(tree, train), train.y, tree.n_leaves)
+
+    def _tree(self, tree: Tree, model: Floats, train: Sample) -> Tree:
+        """Fold leaf models (n_leaves, n_outputs, n_columns) to raw inputs and targets."""
+        n_leaves, n_outputs, _ = model.shape
+        coef, value = None, model[:, :, -1]
+        if self.options.leaf == "linear":
+            slopes, offset = self.scaling.fold(model.reshape(n_leaves * n_outputs, -1))
+            coef = slopes.reshape(n_leaves, n_outputs, -1) * self.y_scale[:, None]
+            value = offset.reshape(n_leaves, n_outputs)
+        value = value * self.y_scale + self.y_center
+        lower, upper = self._guard(tree, train) if self.options.guard else (None, None)
+        return Tree(
+            tree.topology, tree.weight, tree.bias, value, coef, lower, upper, feature_names=self.data.feature_names
+        )
