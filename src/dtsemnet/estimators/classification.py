@@ -75,6 +75,10 @@ class ClassFitting(Fitting):
         assert self.data.class_names is not None
         return Classification(len(self.data.class_names))
 
+    def first_parameters(self) -> Parameters:
+        assert self.init is not None
+        return Parameters(self.first_splits(self.rng), leaf_class=self.init.leaf_class)
+
     def candidate(
         self, plan: Plan, number: int, setting: Setting, train: Sample, validation: Sample | None, rng: Any
     ) -> Candidate:

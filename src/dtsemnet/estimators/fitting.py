@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dtsemnet.engine import Engine, Problem, Rows
+from dtsemnet.engine import Engine, Parameters, Problem, Rows
 from dtsemnet.estimators.recipe import Setting, n_epochs_for
 from dtsemnet.estimators.sample import Sample, Scaling, split
 from dtsemnet.estimators.search import Candidate, Plan, one_thread, run_starts
@@ -85,6 +85,10 @@ class Fitting(ABC):
         """What the engine solves."""
 
     @abstractmethod
+    def first_parameters(self) -> Parameters:
+        """The initial tree in training coordinates."""
+
+    @abstractmethod
     def candidate(
         self, plan: Plan, number: int, setting: Setting, train: Sample, validation: Sample | None, rng: Any
     ) -> Candidate:
@@ -114,7 +118,7 @@ class Fitting(ABC):
         split_rng, *streams = self.rng.spawn(n_starts + 1)
         if aside:
             train, validation = split(train, o.validation_fraction, split_rng, by_class=self.by_class)
-        bar = ProgressBar(f"{n_starts} starts" if n_starts > 1 else "training") if o.verbose else None
+        bar = ProgressBar("start" if n_starts > 1 else "training") if o.verbose else None
         rows = self.rows(train)
 
         def plan_for(rows: Rows) -> Plan:

@@ -59,6 +59,9 @@ class LeafFitting(Fitting):
         scaled: Floats = (sample.y - self.y_center) / self.y_scale
         return scaled
 
+    def first_parameters(self) -> Parameters:
+        return Parameters(self.first_splits(self.rng), self._first_leaves(self.rng))
+
     def candidate(
         self, plan: Plan, number: int, setting: Setting, train: Sample, validation: Sample | None, rng: Any
     ) -> Candidate:
@@ -153,7 +156,10 @@ class LeafFitting(Fitting):
         return guard_of(leaves_of(tree, train), train.y, tree.n_leaves)
 
     def _tree(self, tree: Tree, model: Floats, train: Sample) -> Tree:
-        """Fold leaf models (n_leaves, n_outputs, n_columns) to raw inputs and targets."""
+        return self.fold_leaves(tree, model, self._guard(tree, train) if self.options.guard else (None, None))
+
+    def fold_leaves(self, tree: Tree, model: Floats, guard: tuple[Any, Any]) -> Tree:
+        """Fold leaf models (n_leaves, n_outputs, n_columns) to raw inputs and targets, on the splits of a tree."""
         n_leaves, n_outputs, _ = model.shape
         coef, value = None, model[:, :, -1]
         if self.options.leaf == "linear":
@@ -161,7 +167,4 @@ class LeafFitting(Fitting):
             coef = slopes.reshape(n_leaves, n_outputs, -1) * self.y_scale[:, None]
             value = offset.reshape(n_leaves, n_outputs)
         value = value * self.y_scale + self.y_center
-        lower, upper = self._guard(tree, train) if self.options.guard else (None, None)
-        return Tree(
-            tree.topology, tree.weight, tree.bias, value, coef, lower, upper, feature_names=self.data.feature_names
-        )
+        return Tree(tree.topology, tree.weight, tree.bias, value, coef, *guard, feature_names=self.data.feature_names)

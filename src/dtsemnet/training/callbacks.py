@@ -44,7 +44,7 @@ class Callback:
 
 
 class ProgressBar(Callback):
-    """A bar with the loss and the time left, on standard error."""
+    """Bars with the loss and the time left, on standard error; several runs may share them, also from threads."""
 
     def __init__(self, title: str = "training", console: Console | None = None) -> None:
         self.title = title
@@ -56,21 +56,27 @@ class ProgressBar(Callback):
             TimeRemainingColumn(),
             console=console or Console(stderr=True),
         )
-        self.task: Any = None
+        self.tasks: dict[int, Any] = {}
+        self.n_running = 0
 
     def on_start(self, context: Context) -> None:
-        self.task = self.progress.add_task(
-            self.title, total=context.n_epochs, completed=len(context.history), figures=""
+        title = f"{self.title} {len(self.tasks) + 1}" if self.tasks else self.title
+        self.tasks[id(context)] = self.progress.add_task(
+            title, total=context.n_epochs, completed=len(context.history), figures=""
         )
+        self.n_running += 1
         self.progress.start()
 
     def on_epoch(self, context: Context) -> None:
         last = context.last
         figures = f"loss {last.loss:.4g}" + ("" if last.monitor is None else f", validation {last.monitor:.4g}")
-        self.progress.update(self.task, advance=1, figures=figures)
+        self.progress.update(self.tasks[id(context)], completed=len(context.history), figures=figures)
 
     def on_end(self, context: Context) -> None:
-        self.progress.stop()
+        self.n_running -= 1
+        if not self.n_running:
+            self.progress.refresh()
+            self.progress.stop()
 
 
 def validation_loss(rows: Rows, step: Step) -> Callable[[Engine], float]:

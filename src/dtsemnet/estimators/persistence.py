@@ -1,0 +1,92 @@
+"""An estimator in a model file, and back.
+
+The file holds the model (encoder and tree); its ``about`` block holds what only
+the estimator needs: class, parameters, column names, importances, versions and
+a summary of training. Parameters that JSON cannot hold are left at their
+defaults when the estimator comes back.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from typing import Any, TypeVar
+
+import numpy as np
+import sklearn
+
+import dtsemnet
+from dtsemnet.training import History
+from dtsemnet.tree import Identity, Model, load_document
+
+__all__ = ["describe", "restore"]
+
+E = TypeVar("E")
+
+
+def describe(estimator: Any) -> dict[str, Any]:
+    """Lay out the ``about`` block."""
+    names = getattr(estimator, "feature_names_in_", None)
+    history: History = estimator.history_
+    return {
+        "estimator": type(estimator).__name__,
+        "parameters": {k: v for k, v in estimator.get_params(deep=False).items() if _fits_json(v)},
+        "n_features_in": int(estimator.n_features_in_),
+        "feature_names_in": None if names is None else [str(name) for name in names],
+        "class_dtype": str(estimator.classes_.dtype) if hasattr(estimator, "classes_") else None,
+        "feature_importances": estimator._importance.tolist(),
+        "leaf_weight": estimator._leaf_weight.tolist(),
+        "training": {
+            "n_epochs": len(history),
+            "loss": history["loss"][-1] if len(history) else None,
+            "stopped": history.stopped,
+        },
+        "versions": {
+            "dtsemnet": dtsemnet.__version__,
+            "numpy": np.__version__,
+            "scikit-learn": sklearn.__version__,
+            "python": platform.python_version(),
+        },
+    }
+
+
+def restore(cls: type[E], path: str | os.PathLike[str]) -> E:
+    """Make an estimator from a model file."""
+    document = load_document(path)
+    about = document.about or {}
+    if about.get("estimator") != cls.__name__:
+        raise ValueError(
+            f"{os.fspath(path)} holds {about.get('estimator') or 'a model without an estimator'}, not {cls.__name__}; "
+            "dtsemnet.tree.read loads any model file."
+        )
+    content = document.content
+    model = content if isinstance(content, Model) else None
+    if model is None or not isinstance(model.output, Identity):
+        raise ValueError(f"{os.fspath(path)} holds no encoder, so it is no file of {cls.__name__}.save.")
+    estimator: Any = cls()
+    known = estimator.get_params(deep=False)
+    estimator.set_params(**{k: v for k, v in about["parameters"].items() if k in known})
+    estimator.model_, estimator._encoder = model, model.encoder
+    estimator.history_ = History()
+    estimator.n_features_in_ = int(about["n_features_in"])
+    if about["feature_names_in"] is not None:
+        estimator.feature_names_in_ = np.array(about["feature_names_in"], dtype=object)
+    if model.class_names is not None:
+        estimator.classes_ = np.array(model.class_names, dtype=_dtype(about["class_dtype"]))
+    estimator._importance = np.array(about["feature_importances"], dtype=np.float64)
+    estimator._leaf_weight = np.array(about["leaf_weight"], dtype=np.float64)
+    restored: E = estimator
+    return restored
+
+
+def _dtype(name: str) -> Any:
+    return object if name.startswith(("object", "str", "StringDType")) else np.dtype(name)
+
+
+def _fits_json(value: Any) -> bool:
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError):
+        return False
+    return True
