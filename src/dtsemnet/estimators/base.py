@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 from dtsemnet.estimators import persistence
 from dtsemnet.engine import Parameters
 from dtsemnet.estimators.fitting import Fitting, TrainingData
-from dtsemnet.estimators.inputs import encode, fit_encoder, refuse_sparse
+from dtsemnet.estimators.inputs import as_table, encode, fit_encoder
 from dtsemnet.estimators.leaves import leaves_of, node_sums
 from dtsemnet.estimators.parameters import check_parameters
 from dtsemnet.estimators.sample import Sample, Scaling, merge
@@ -83,7 +83,6 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         return self._fit(X, y, sample_weight, (X_val, y_val, sample_weight_val))
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, validation: tuple[Any, Any, Any], classes: Any = None) -> Self:
-        refuse_sparse(X)
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         previous = getattr(self, "model_", None) if getattr(self, "warm_start", False) else None
@@ -98,7 +97,6 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             self._encoder.feature_names,
             self._class_names(),
         )
-        self._n_outputs_like = np.ndim(y)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         self._previous_tree = None if previous is None else previous.tree
         tree = self._fit_tree(data, np.random.default_rng(seed))
@@ -115,8 +113,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _read_rows(self, X: Any, *, fresh: bool) -> NDArray[Any]:
         """Check X and encode it; ``fresh`` chooses the encoder anew."""
-        if not hasattr(X, "columns") and not hasattr(X, "shape"):
-            X = np.asarray(X, dtype=object) if _holds_strings(X) else np.asarray(X)
+        X = as_table(X)
         validate_data(self, X, reset=fresh, skip_check_array=True)
         if not fresh:
             return encode(self._encoder, X, self)
@@ -136,7 +133,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             return None
         if X is None or y is None:
             raise ValueError("X_val and y_val go together: pass both, or neither.")
-        refuse_sparse(X)
+        X = as_table(X)
         validate_data(self, X, reset=False, skip_check_array=True)
         rows = encode(self._encoder, X, self)
         check_consistent_length(rows, y)
@@ -254,9 +251,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _encoded(self, X: Any) -> NDArray[Any]:
         check_is_fitted(self, "model_")
-        refuse_sparse(X)
-        if not hasattr(X, "columns") and not hasattr(X, "shape"):
-            X = np.asarray(X, dtype=object) if _holds_strings(X) else np.asarray(X)
+        X = as_table(X)
         validate_data(self, X, reset=False, skip_check_array=True)
         return encode(self._encoder, X, self)
 
@@ -274,9 +269,9 @@ def read_weight(weight: Any, n_rows: int, name: str) -> Floats:
     """Check the weights of rows; None means 1 each."""
     if weight is None:
         return np.ones(n_rows)
-    if np.ndim(weight) == 0:
-        return np.full(n_rows, float(weight))
     found = np.asarray(weight, dtype=np.float64)
+    if found.ndim == 0:
+        found = np.full(n_rows, float(found))
     if found.shape != (n_rows,):
         raise ValueError(f"{name} must have shape ({n_rows},), one weight a row, got {found.shape}.")
     if not np.isfinite(found).all() or (found < 0).any():
@@ -284,13 +279,6 @@ def read_weight(weight: Any, n_rows: int, name: str) -> Floats:
     if not (found > 0).any():
         raise ValueError(f"{name} is zero for every row: nothing is left to fit.")
     return found
-
-
-def _holds_strings(X: Any) -> bool:
-    try:
-        return any(isinstance(value, str) for value in X[0])
-    except (TypeError, IndexError, KeyError):
-        return False
 
 
 def _importance(tree: Tree, leaf_weight: Floats, scaling: Scaling, encoder: Any) -> Floats:

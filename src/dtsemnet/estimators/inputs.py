@@ -19,19 +19,30 @@ from sklearn.utils.validation import check_array
 
 from dtsemnet.tree import Column, Encoder
 
-__all__ = ["encode", "fit_encoder", "refuse_sparse"]
+__all__ = ["as_table", "encode", "fit_encoder"]
 
 MAX_CATEGORIES = 1000
 """More than that in one column looks like an identifier."""
 
 
-def refuse_sparse(X: Any) -> None:
-    """Raise for sparse matrices, naming the way out."""
+def as_table(X: Any) -> Any:
+    """Hand a data frame on, turn anything else into an array of two dimensions."""
     if scipy.sparse.issparse(X):
         raise TypeError(
             "Sparse data was passed for X, but dense data is required. Use '.toarray()' to convert to a dense "
             "numpy array, or sklearn's TruncatedSVD to reduce the number of columns first."
         )
+    if hasattr(X, "columns"):
+        return X
+    array = np.asarray(X)
+    if array.dtype.kind == "U" and not isinstance(X, np.ndarray):
+        array = np.asarray(X, dtype=object)  # a list of mixed values must not become strings
+    if array.ndim != 2:
+        raise ValueError(
+            f"Expected 2D array, got {array.ndim}D array instead. Reshape your data using X.reshape(-1, 1) if it has "
+            "a single feature or X.reshape(1, -1) if it is a single row."
+        )
+    return array
 
 
 def fit_encoder(

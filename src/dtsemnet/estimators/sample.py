@@ -69,18 +69,18 @@ class Sample:
 
 def merge(X: NDArray[Any], y: NDArray[Any], weight: Floats) -> Sample:
     """Drop rows without weight, merge equal rows, order the rest by content."""
+    targets = y.reshape(len(y), -1 if len(y) else 1)
     index = np.flatnonzero(weight > 0)
     number = np.zeros(len(index), np.uint64)
     for part, rows in Sample(X, index, y[index], weight[index]).blocks():
-        targets = y[index[part]].reshape(len(rows), -1).astype(np.float64)
-        mix_rows(np.column_stack([rows, targets]), number[part])
+        mix_rows(np.column_stack([rows, targets[index[part]].astype(np.float64)]), number[part])
     order = np.argsort(number, kind="stable")
     index, number = index[order], number[order]
     first = np.ones(len(index), bool)
     same = np.flatnonzero(number[1:] == number[:-1])
     # Equal numbers are as good as proof, but comparing the few rows in question costs nothing.
     equal = (X[index[same]] == X[index[same + 1]]).all(axis=1)
-    equal &= (y[index[same]] == y[index[same + 1]]).reshape(len(same), -1).all(axis=1)
+    equal &= (targets[index[same]] == targets[index[same + 1]]).all(axis=1)
     first[same[equal] + 1] = False
     starts = np.flatnonzero(first)
     merged = np.add.reduceat(weight[index], starts) if len(starts) else weight[:0]

@@ -154,7 +154,7 @@ def drop_unreachable(tree: Tree) -> Tree:
         if split in forced:
             todo.append((forced[split], -1, 0.0, 0.0))
         else:  # last in, first out: left with its bounds, right with its bounds, then the bounds as they were
-            todo += [(-1, row, low, high), (right, row, b, b), (left, row, low, b)]
+            todo += [(-1, row, low, high), (right, row, b, high), (left, row, low, b)]
 
     def follow(node: int) -> int:
         while node in forced:
