@@ -186,7 +186,7 @@ class TorchClassification(_TorchEngine):
         x, y, _ = rows
         self.network.head.temperature = float(step.temperature)  # type: ignore[assignment]
         pooled = self.network(x)
-        served = torch.isfinite(pooled.detach().gather(1, y[:, None]))[:, 0]
+        served = ~torch.isneginf(pooled.detach().gather(1, y[:, None]))[:, 0]
         # Rows of a class without leaves: a constant loss, and 0 in the graph so that no gradient is nan.
         safe = torch.where(served[:, None], pooled, torch.zeros_like(pooled))
         log_p = functional.log_softmax(safe, dim=1).gather(1, y[:, None])[:, 0]

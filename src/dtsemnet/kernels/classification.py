@@ -98,25 +98,35 @@ def _cross_entropy(pooled: Floats, chosen: Integers, y: Integers, weight: Floats
     for c in range(1, n_classes):
         for b in range(n_samples):
             top[b] = max(top[b], pooled[c, b])
-    own = np.empty(n_samples, pooled.dtype)
+    # Of a row whose class no leaf holds, the probability is a constant and the gradient is nothing.
+    own, pull = np.empty(n_samples, pooled.dtype), np.empty(n_samples, pooled.dtype)
     for b in range(n_samples):
-        own[b] = pooled[y[b], b] - top[b]
+        served = chosen[y[b], b] >= 0
+        own[b] = pooled[y[b], b] - top[b] if served else real(0)
+        pull[b] = weight[b] if served else real(0)
     for c in range(n_classes):
         row = pooled[c]
         for b in range(n_samples):
             row[b] = exp(row[b] - top[b])
             total[b] += row[b]
+    for b in range(n_samples):
+        log_p = own[b] - log(total[b])
+        own[b] = log_p if pull[b] > 0 or weight[b] == 0 else real(math.log(UNSERVED))
     loss = 0.0
     for b in range(n_samples):
-        served = chosen[y[b], b] >= 0
-        log_p = own[b] - log(total[b]) if served else real(math.log(UNSERVED))
-        if q > 0:
-            bound = exp(real(q) * log_p)
-            loss += weight[b] * (1.0 - bound) / q
-            factor[b] = weight[b] * bound if served else real(0)
-        else:
-            loss -= weight[b] * log_p
-            factor[b] = weight[b] if served else real(0)
+        # The leaf reached has logit 0, so the best class has at least that; a nan among the scores hides it.
+        loss += real(0) if top[b] >= 0 else real(np.nan)
+    if q > 0:
+        exponent, inverse = real(q), 1.0 / q
+        for b in range(n_samples):
+            own[b] = exp(exponent * own[b])
+            factor[b] = pull[b] * own[b]
+        for b in range(n_samples):
+            loss += weight[b] * (1.0 - own[b]) * inverse
+    else:
+        for b in range(n_samples):
+            factor[b] = pull[b]
+            loss -= weight[b] * own[b]
     for b in range(n_samples):
         total[b] = factor[b] / total[b]
     for c in range(n_classes):

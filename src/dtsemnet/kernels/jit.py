@@ -11,8 +11,10 @@ that a row's score depends on the row alone.
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
@@ -31,7 +33,19 @@ def kernel(function: F) -> F:
         compiled = numba.njit(nogil=True, cache=True, error_model="numpy")(function)
     except RuntimeError:  # numba finds no folder that it may write to
         compiled = numba.njit(nogil=True, error_model="numpy")(function)
+    else:
+        _stamp(compiled)
     return cast(F, compiled)
+
+
+def _stamp(compiled: Any) -> None:
+    """Let a cached kernel expire when any kernel changes: numba looks at its own file, not at those it calls."""
+    file = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+    if hasattr(file, "_source_stamp"):
+        file._source_stamp = (file._source_stamp, _SOURCES)
+
+
+_SOURCES = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()
 
 
 class _Announcement(event.Listener):  # type: ignore[misc]

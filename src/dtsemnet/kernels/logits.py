@@ -43,8 +43,9 @@ def leaf_logits(scores: Floats, children: Integers, node: Floats) -> None:
         above, score = node[i], scores[i]
         left, right = node[_row(children[i, 0], n_splits)], node[_row(children[i, 1], n_splits)]
         for b in range(n_samples):
-            left[b] = above[b] - max(score[b], zero)
-            right[b] = above[b] + min(score[b], zero)
+            s = score[b]  # compared so that a nan comes through
+            left[b] = above[b] - (zero if s <= zero else s)
+            right[b] = above[b] + (zero if s >= zero else s)
 
 
 @kernel
