@@ -52,10 +52,10 @@ class ReassignLeaves(Callback):
 
     def on_epoch(self, context: Context) -> None:
         """Reassign once, between the last epoch with a temperature and the first without."""
-        history, engine = context.history, context.engine
-        temperatures = history["temperature"][-2:]
+        temperatures = [epoch.step.temperature for epoch in context.history.epochs[-2:]]
         if len(temperatures) < 2 or not (temperatures[0] > 0 and temperatures[1] == 0):
             return
+        engine = context.engine
         assert isinstance(self.problem, Classification)
         held = engine.parameters().leaf_class
         assert held is not None

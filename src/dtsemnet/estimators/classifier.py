@@ -41,7 +41,7 @@ class DTSemNetClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         "annealed" pools the leaves of a class smoothly at a falling temperature and bounds the loss as it goes;
         the last epochs train the tree itself. "paper" is max-pooled cross-entropy from the first step.
     max_iter : int, optional
-        Epochs of each start. By default as many as make 6,000 steps, between 20 and 200.
+        Epochs of each start. By default as many as make 4,500 steps, between 20 and 200.
     learning_rate, weight_decay : float, optional
         Step size of Adam and decoupled decay of the splits. By default those of the settings tried.
     l1 : float, default=0.0

@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -121,16 +122,16 @@ class Fitting(ABC):
         bar = ProgressBar("start" if n_starts > 1 else "training") if o.verbose else None
         rows = self.rows(train)
 
-        def plan_for(rows: Rows) -> Plan:
+        def plan_for(rows: Rows, folder: str) -> Plan:
             early = o.early_stopping and validation is not None
             return Plan(
                 self.problem, self.topology, rows, o.batch_size, o.max_grad_norm or 0.0, o.l1, o.engine, o.device,
                 monitor=self.monitor(validation) if early and validation is not None else None,
                 patience=o.n_iter_no_change if early else None,
-                tol=o.tol, checkpoint=o.checkpoint, callbacks=(bar,) if bar else (),
+                tol=o.tol, checkpoint=None if o.checkpoint is None else Path(o.checkpoint) / folder, callbacks=(bar,) if bar else (),
             )  # fmt: skip
 
-        plan = plan_for(rows)
+        plan = plan_for(rows, "search")
 
         def start(number: int) -> Candidate:
             setting = self.settings[number % len(self.settings)].override(o.learning_rate, o.weight_decay)
@@ -144,7 +145,7 @@ class Fitting(ABC):
         if aside and o.refit and best.history.stopped != "interrupt":
             del plan, rows  # before the rows are copied once more
             with one_thread():
-                best = self.finish(lambda sample: plan_for(self.rows(sample)), best, streams[best.seed])
+                best = self.finish(lambda sample: plan_for(self.rows(sample), "final"), best, streams[best.seed])
         return Outcome(best.tree, best.history, tuple(candidates))
 
     def rows(self, sample: Sample) -> Rows:

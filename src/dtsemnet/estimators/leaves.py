@@ -24,7 +24,7 @@ from dtsemnet.estimators.sample import Sample, Scaling
 from dtsemnet.kernels.evaluate import choices
 from dtsemnet.tree import Topology, Tree
 
-__all__ = ["RidgePaths", "class_table", "frequencies", "guard_of", "node_sums", "ridge_paths"]
+__all__ = ["RidgePaths", "class_table", "frequencies", "guard_of", "node_sums", "ridge_paths", "update_leaves"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -133,6 +133,25 @@ def ridge_paths(
             misses = (residual[: len(own)] * np.sqrt(weight[: len(own), None]) - fitted) / (1 - leverage[:, None])
             error[p] += np.square(misses).sum() / n_outputs
     return RidgePaths(models, error / sample.weight.sum())
+
+
+def update_leaves(tree: Tree, model: Floats, seen: Floats, sample: Sample, scaling: Scaling) -> Floats:
+    """Move leaf models by new rows, each held where it is as by the rows that it has seen.
+
+    Parameters
+    ----------
+    model : array of shape (n_leaves, n_outputs, n_columns)
+        In training coordinates.
+    seen : array of shape (n_leaves,)
+        Weight of the rows that each leaf was fitted to.
+    """
+    moved, linear = model.copy(), model.shape[2] > 1
+    for leaf, own, _ in _members(leaves_of(tree, sample), None, tree.n_leaves):
+        design = _design(sample, own, scaling, linear)
+        weighted = design * sample.weight[own, None]
+        gram = weighted.T @ design + max(seen[leaf], 1e-3) * np.eye(design.shape[1])
+        moved[leaf] += np.linalg.solve(gram, weighted.T @ (sample.y[own] - design @ model[leaf].T)).T
+    return moved
 
 
 def _design(sample: Sample, places: Integers, scaling: Scaling, linear: bool) -> Floats:

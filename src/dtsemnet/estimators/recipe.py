@@ -21,7 +21,7 @@ from dtsemnet.training import Cosine, Decay, Geometric, Linear, Phase, algorithm
 
 __all__ = ["CLASSIFICATION", "REGRESSION", "Setting", "classification_phases", "n_epochs_for", "regression_phases"]
 
-STEPS = 6000
+STEPS = 4500
 """Gradient steps that a start takes, where the number of epochs is not given."""
 
 
@@ -62,7 +62,7 @@ CLASSIFICATION = (
     Setting(0.1, (1.0, 0.05), 0.01),
     Setting(0.03, (3.0, 0.1), 0.03, proportional=True),
     Setting(0.1, (1.0, 0.05), 0.1, proportional=True),
-    Setting(0.03, (3.0, 0.1), 0.3, proportional=True),
+    Setting(0.03, (3.0, 0.1), 0.1),
 )
 REGRESSION = (
     Setting(0.005, (1.0, 0.03), 0.03),

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dtsemnet.engine import Engine, Parameters, Regression, Step
 from dtsemnet.estimators.fitting import Fitting, TrainingData
-from dtsemnet.estimators.leaves import PENALTIES, guard_of, leaves_of, ridge_paths
+from dtsemnet.estimators.leaves import PENALTIES, guard_of, leaves_of, ridge_paths, update_leaves
 from dtsemnet.estimators.recipe import REGRESSION, Setting, regression_phases
 from dtsemnet.estimators.sample import Sample
 from dtsemnet.estimators.search import Candidate, Plan, train_once
@@ -157,6 +157,16 @@ class LeafFitting(Fitting):
 
     def _tree(self, tree: Tree, model: Floats, train: Sample) -> Tree:
         return self.fold_leaves(tree, model, self._guard(tree, train) if self.options.guard else (None, None))
+
+    def update(self, splits: NDArray[Any], leaves: NDArray[Any], seen: Floats, guard: Callable[[Tree], Any]) -> Tree:
+        """The tree after an epoch on new rows: moved splits, and leaves as they were, updated in closed form."""
+        sample, tree = self.data.sample, self.skeleton(splits)
+        model = leaves.astype(np.float64).reshape(tree.n_leaves, sample.y.shape[1], -1)
+        if self.closed_form:
+            scaled = Sample(sample.X, sample.index, self._standard(sample), sample.weight)
+            before = self._first_leaves(self.rng).reshape(model.shape)
+            model = update_leaves(tree, before, seen, scaled, self.scaling)
+        return self.fold_leaves(tree, model, guard(tree))
 
     def fold_leaves(self, tree: Tree, model: Floats, guard: tuple[Any, Any]) -> Tree:
         """Fold leaf models (n_leaves, n_outputs, n_columns) to raw inputs and targets, on the splits of a tree."""

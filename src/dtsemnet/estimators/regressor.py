@@ -44,7 +44,7 @@ class DTSemNetRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
         "paper" is its Algorithm 1 with k = 4 and temperature 0.5: joint epochs, epochs on augmented samples, epochs
         on actual samples, leaves as trained. "straight_through" is the estimator the paper compares with.
     max_iter : int, optional
-        Epochs of each start. By default as many as make 6,000 steps, between 20 and 200.
+        Epochs of each start. By default as many as make 4,500 steps, between 20 and 200.
     learning_rate, weight_decay : float, optional
         Step size of Adam and decoupled decay of the splits. By default those of the settings tried.
     l1 : float, default=0.0
@@ -179,7 +179,7 @@ class DTSemNetRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
         return self.tree_.predict(self._encoded(X))
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Go on with more rows: one epoch of small steps on splits and leaves as they are."""
+        """Go on with more rows: one epoch of small steps on the splits, leaves updated as if fitted to all rows so far."""
         check_parameters(self)
         if not hasattr(self, "model_"):
             return self._fit(X, y, sample_weight, (None, None, None))
@@ -191,10 +191,10 @@ class DTSemNetRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
         fitting.scaling = self._scaling
         parameters = self._one_epoch(fitting, Phase(1, self.learning_rate or 0.001, k=ALL, temperature=0.03))
         assert parameters.leaves is not None
-        moved = fitting.skeleton(parameters.splits)
-        model = parameters.leaves.astype(np.float64).reshape(old.n_leaves, old.n_outputs, -1)
-        tree = fitting.fold_leaves(moved, model, self._wider_guard(moved, data))
+        seen = self._leaf_weight
+        tree = fitting.update(parameters.splits, parameters.leaves, seen, lambda moved: self._wider_guard(moved, data))
         self._keep(tree, data.sample)
+        self._leaf_weight = seen + self._leaf_weight
         return self
 
     def _wider_guard(self, moved: Tree, data: TrainingData) -> Any:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dtsemnet.kernels.elementary import exp, log
 from dtsemnet.kernels.jit import kernel
 
-__all__ = ["UNSERVED", "class_loss"]
+__all__ = ["UNSERVED", "class_loss", "cross_entropy"]
 
 UNSERVED = 1e-7
 """Probability granted to a class without leaves, so that its samples add a constant to the loss."""
@@ -48,7 +48,7 @@ def class_loss(
     _pool_by_max(logit, leaf_class, pooled, chosen)
     if temperature > 0:
         _pool_smoothly(logit, leaf_class, temperature, pooled, spread)
-    loss = _cross_entropy(pooled, chosen, y, weight, q)
+    loss = cross_entropy(pooled, chosen, y, weight, q)
     if temperature > 0:
         _spread_over_leaves(logit, leaf_class, pooled, spread)
     else:
@@ -89,8 +89,8 @@ def _pool_smoothly(logit: Floats, leaf_class: Integers, temperature: float, pool
 
 
 @kernel
-def _cross_entropy(pooled: Floats, chosen: Integers, y: Integers, weight: Floats, q: float) -> float:
-    """Return the sum of losses and overwrite ``pooled`` with its gradient."""
+def cross_entropy(pooled: Floats, chosen: Integers, y: Integers, weight: Floats, q: float) -> float:
+    """Return the weighted sum of losses and overwrite ``pooled`` (classes x batch) with its gradient."""
     n_classes, n_samples = pooled.shape
     real = pooled.dtype.type
     top, total = pooled[0].copy(), np.zeros(n_samples, pooled.dtype)

@@ -11,21 +11,34 @@ The inner loops run over the batch, where memory is contiguous and iterations
 are independent, so that the compiler vectorises them.
 
 Row ``i < n_splits`` of ``node`` is split ``i``; row ``n_splits + j`` is leaf ``j``.
+
+Where few leaves count, as under max-pool, a deep tree is toured depth first: one
+row a level is all that is kept, so that nothing but the scores is read, and the
+gradient walks up from the leaves chosen and stops at the margins they violate.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dtsemnet.kernels.jit import kernel
 
-__all__ = ["leaf_logits", "split_gradients", "best_leaves", "walk"]
+__all__ = ["Tour", "tour_of", "leaf_logits", "split_gradients", "max_pool", "path_gradients", "best_leaves", "walk"]
 
 Floats = NDArray[np.floating[Any]]
 Integers = NDArray[np.integer[Any]]
+
+
+class Tour(NamedTuple):
+    """The nodes of a tree but the root, depth first from left to right, told by their rows in ``node``."""
+
+    row: Integers
+    level: Integers
+    above: Integers
+    """Of each row, the split above it: ``i`` for its right child, ``~i`` for its left."""
 
 
 @kernel
@@ -60,6 +73,78 @@ def split_gradients(scores: Floats, children: Integers, node: Floats) -> None:
             below_left, below_right, s = left[b], right[b], score[b]
             above[b] = below_left + below_right
             score[b] = (below_right if s < zero else zero) - (below_left if s > zero else zero)
+
+
+@kernel
+def tour_of(children: Integers) -> Tour:
+    """Order the nodes of a tree depth first."""
+    n_splits = len(children)
+    row, level, above = np.empty(2 * n_splits, np.int64), np.zeros(2 * n_splits + 1, np.int64), np.zeros(2 * n_splits + 1, np.int64)
+    for i in range(n_splits):
+        left, right = _row(children[i, 0], n_splits), _row(children[i, 1], n_splits)
+        above[left], above[right] = ~i, i
+        level[left] = level[right] = level[i] + 1
+    waiting, n_waiting, at = np.empty(n_splits + 1, np.int64), 0, 0
+    for k in range(2 * n_splits):
+        if at < n_splits:
+            waiting[n_waiting] = _row(children[at, 1], n_splits)
+            n_waiting += 1
+            at = _row(children[at, 0], n_splits)
+        else:
+            n_waiting -= 1
+            at = waiting[n_waiting]
+        row[k] = at
+    return Tour(row, level, above)
+
+
+@kernel
+def max_pool(scores: Floats, tour: Tour, leaf_class: Integers, pooled: Floats, chosen: Integers) -> None:
+    """Write the largest logit among the leaves of each class, and the first leaf that has it; -inf and -1 for none."""
+    n_splits, n_samples = scores.shape
+    zero = scores.dtype.type(0)
+    logit = np.zeros((tour.level.max() + 1, n_samples), scores.dtype)
+    pooled[:, :] = -np.inf
+    chosen[:, :] = -1
+    for row in tour.row:
+        l, i = tour.level[row], tour.above[row]
+        if i >= 0:
+            for b in range(n_samples):
+                s = scores[i, b]
+                logit[l, b] = logit[l - 1, b] + (zero if s >= zero else s)
+        else:
+            i = ~i
+            for b in range(n_samples):
+                s = scores[i, b]
+                logit[l, b] = logit[l - 1, b] - (zero if s <= zero else s)
+        if row >= n_splits:
+            c, number = leaf_class[row - n_splits], chosen.dtype.type(row - n_splits)
+            for b in range(n_samples):
+                better = logit[l, b] > pooled[c, b]
+                pooled[c, b] = logit[l, b] if better else pooled[c, b]
+                chosen[c, b] = number if better else chosen[c, b]
+
+
+@kernel
+def path_gradients(
+    scores: Floats, above: Integers, slope: Floats, chosen: Integers, batch: Floats, gradient: Floats
+) -> None:
+    """Write the gradient by the splits, where only the leaves ``chosen`` (classes x batch) have a slope."""
+    n_splits, n_samples = scores.shape
+    zero = scores.dtype.type(0)
+    gradient[:, :] = zero
+    for b in range(n_samples):
+        for c in range(len(slope)):
+            g = slope[c, b]
+            row = n_splits + chosen[c, b] if g != zero and chosen[c, b] >= 0 else 0
+            while row > 0:
+                i = above[row]
+                right = i >= 0
+                row = i if right else ~i
+                s = scores[row, b]
+                if (s < zero) if right else (s > zero):
+                    pull = g if right else -g
+                    for j in range(batch.shape[1]):
+                        gradient[row, j] += pull * batch[b, j]
 
 
 @kernel
