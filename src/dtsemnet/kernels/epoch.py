@@ -95,7 +95,7 @@ def _class_gradients(
         max_pool(scores, tour, leaf_class, pooled, chosen)
         loss = cross_entropy(pooled, chosen, y, weight, q)
         pooled /= dtype.type(n_samples)
-        path_gradients(scores, tour.above, pooled, chosen, batch, gradient)
+        path_gradients(scores, tour, pooled, chosen, batch, gradient)
         return loss
     node = np.empty((2 * n_splits + 1, n_samples), dtype)
     leaf_logits(scores, children, node)

@@ -125,57 +125,52 @@ def max_pool(scores: Floats, tour: Tour, leaf_class: Integers, pooled: Floats, c
 
 
 @kernel
-def path_gradients(
-    scores: Floats, above: Integers, slope: Floats, chosen: Integers, batch: Floats, gradient: Floats
-) -> None:
+def path_gradients(scores: Floats, tour: Tour, slope: Floats, chosen: Integers, batch: Floats, gradient: Floats) -> None:
     """Write the gradient by the splits, where only the leaves ``chosen`` (classes x batch) have a slope."""
     n_splits, n_samples = scores.shape
-    zero = scores.dtype.type(0)
+    zero, longest = scores.dtype.type(0), len(slope) * tour.level.max()
+    violated, pull = np.empty(longest, np.int64), np.empty(longest, scores.dtype)
     gradient[:, :] = zero
     for b in range(n_samples):
+        # Every split met is written down and counted only if violated: a branch here could not be predicted.
+        n_violated = 0
         for c in range(len(slope)):
-            g = slope[c, b]
-            row = n_splits + chosen[c, b] if g != zero and chosen[c, b] >= 0 else 0
+            row, g = n_splits + chosen[c, b] if chosen[c, b] >= 0 else 0, slope[c, b]
             while row > 0:
-                i = above[row]
-                right = i >= 0
-                row = i if right else ~i
-                s = scores[row, b]
-                if (s < zero) if right else (s > zero):
-                    pull = g if right else -g
-                    for j in range(batch.shape[1]):
-                        gradient[row, j] += pull * batch[b, j]
+                i = tour.above[row]
+                row = max(i, ~i)
+                violated[n_violated] = row
+                pull[n_violated] = g if i >= 0 else -g
+                n_violated += scores[row, b] < zero if i >= 0 else scores[row, b] > zero
+        for k in range(n_violated):
+            i, g = violated[k], pull[k]
+            for j in range(batch.shape[1]):
+                gradient[i, j] += g * batch[b, j]
 
 
 @kernel
 def best_leaves(logit: Floats, best: Floats, index: Integers) -> None:
     """Find the ``len(best)`` leaves of largest logit, in falling order, ties to the lowest leaf number.
 
-    A leaf is inserted where it beats a rank strictly; from there on the ranks
-    shift down, so that among equals the earlier leaf stays in front.
+    Leaves come from the last to the first, and each goes in front of the first rank that does not beat it: so a
+    lower number goes in front of its equals, and what was pushed out goes in front of the next rank.
     """
     n_leaves, n_samples = logit.shape
     best[:, :] = -np.inf
     index[:, :] = 0
-    carried = np.empty(n_samples, logit.dtype)
-    number = np.empty(n_samples, index.dtype)
-    shifting = np.empty(n_samples, np.bool_)
-    for j in range(n_leaves):
+    carried, number = np.empty(n_samples, logit.dtype), np.empty(n_samples, index.dtype)
+    for j in range(n_leaves - 1, -1, -1):
         for b in range(n_samples):
             carried[b] = logit[j, b]
             number[b] = j
-            shifting[b] = False
-        # The first k leaves fill the ranks one by one: -inf has to be beaten by -inf too.
-        for r in range(min(j + 1, len(best))):
-            value, place, fills = best[r], index[r], j == r
+        for r in range(min(n_leaves - j, len(best))):
             for b in range(n_samples):
-                moves = shifting[b] or carried[b] > value[b] or fills
-                old_value, old_place = value[b], place[b]
-                value[b] = carried[b] if moves else old_value
-                place[b] = number[b] if moves else old_place
-                carried[b] = old_value if moves else carried[b]
-                number[b] = old_place if moves else number[b]
-                shifting[b] = moves
+                value, place = best[r, b], index[r, b]
+                moves = carried[b] >= value
+                best[r, b] = carried[b] if moves else value
+                index[r, b] = number[b] if moves else place
+                carried[b] = value if moves else carried[b]
+                number[b] = place if moves else number[b]
 
 
 @kernel

@@ -101,6 +101,9 @@ def _share_top(logit: Floats, k: int, temperature: float, share: Floats) -> None
     best, index = np.empty((k, n_samples), logit.dtype), np.empty((k, n_samples), np.int32)
     best_leaves(logit, best, index)
     total = np.zeros(n_samples, logit.dtype)
+    for b in range(n_samples):
+        # The leaf reached has logit 0; a nan among the scores hides it.
+        total[b] = 0 if best[0, b] >= 0 else np.nan
     for r in range(k):
         for b in range(n_samples):
             best[r, b] = exp(best[r, b] * inverse)
