@@ -21,6 +21,7 @@ from dtsemnet.engine.protocol import (
     Regression,
     Rows,
     Step,
+    digest,
 )
 from dtsemnet.kernels import epoch, evaluate, regression
 from dtsemnet.tree import Topology
@@ -85,6 +86,9 @@ class _CpuEngine:
     def reached(self, X: Floats) -> Integers:
         leaf: Integers = evaluate.reached(X, self.arrays["splits"], self.children)
         return leaf
+
+    def digest(self) -> bytes:
+        return digest(self.rows, self.batch_size, self.penalties)
 
     def state(self) -> dict[str, NDArray[Any]]:
         return {name: array.copy() for name, array in self.arrays.items()} | {"n_steps": np.array(self.n_steps)}

@@ -15,6 +15,7 @@ Two engines keep this contract: ``cpu`` (compiled loops) and ``torch``
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -129,6 +130,14 @@ class Gradients:
     leaves: Floats | None = field(default=None)
 
 
+def digest(rows: Rows, batch_size: int, penalties: Penalties) -> bytes:
+    """Fingerprint of what an engine is given once."""
+    content = hashlib.sha256(repr((batch_size, penalties)).encode())
+    for array in rows:
+        content.update(np.ascontiguousarray(array).data)
+    return content.digest()
+
+
 class Engine(Protocol):
     """Runs epochs on rows that it was given when it was made."""
 
@@ -159,8 +168,12 @@ class Engine(Protocol):
         """Give the leaves other classes."""
         ...
 
+    def digest(self) -> bytes:
+        """Fingerprint of what stays the same: rows, batch size, penalties."""
+        ...
+
     def state(self) -> dict[str, NDArray[Any]]:
-        """Copy of all that the next epoch depends on."""
+        """Copy of all else that the next epoch depends on."""
         ...
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:

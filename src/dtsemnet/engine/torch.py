@@ -27,6 +27,7 @@ from dtsemnet.engine.protocol import (
     Regression,
     Rows,
     Step,
+    digest,
 )
 from dtsemnet.kernels.classification import UNSERVED
 from dtsemnet.nn import ClassMaxPool, ConstantLeaves, DTSemNet, Hardmax, LinearLeaves, LinearSplits, StraightThrough, TopK
@@ -150,6 +151,10 @@ class _TorchEngine:
 
     def assign(self, leaf_class: Integers) -> None:
         raise TypeError("the leaves of a regression tree hold no classes.")
+
+    def digest(self) -> bytes:
+        rows = Rows(*(tensor.cpu().numpy() for tensor in self.rows))
+        return digest(rows, self.batch_size, self.penalties)
 
     def state(self) -> dict[str, NDArray[Any]]:
         return {name: tensor.detach().cpu().numpy().copy() for name, tensor in self._tensors_of_state()}

@@ -147,7 +147,10 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         check_consistent_length(rows, y)
         codes = self._encode_y(y, reset=False)
         weight = self._weigh(codes, read_weight(sample_weight, len(rows), "sample_weight"))
-        return TrainingData(merge(rows, codes, weight), None, self._encoder.feature_names, self._class_names())
+        sample = merge(rows, codes, weight)
+        if not hasattr(self, "_scaling"):  # an estimator from a file
+            self._scaling = Scaling.of(sample)
+        return TrainingData(sample, None, self._encoder.feature_names, self._class_names())
 
     def _one_epoch(self, fitting: Fitting, phase: Phase) -> Parameters:
         """Train the initial tree of a fitting for one epoch on all its rows."""
@@ -165,6 +168,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         given = self._previous_tree if self.init is None else self.init
         if given is None:
             return None
+        given = getattr(given, "model_", given)  # an estimator of this package
         if isinstance(given, Model):
             given = given.tree
         tree = given if isinstance(given, Tree) else Tree.from_sklearn(given)

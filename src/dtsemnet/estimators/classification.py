@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -92,14 +93,13 @@ class ClassFitting(Fitting):
         merit = (error,) if validation is None else (self._error(tree, validation), error)
         return Candidate(tree, merit, history, setting, number)
 
-    def finish(self, plan: Callable[[Sample], Plan], best: Candidate, rng: Any) -> Candidate:
-        """Train the best setting once more, on all rows and from the same start."""
-        sample, number = self.data.sample, best.seed
-        if best.setting is None:  # the initial tree was best as it is: count its leaves on all rows
-            return self.as_it_is(best.tree, sample, None)
-        stream = np.random.default_rng(rng.bit_generator.seed_seq)
-        found = self.candidate(plan(sample), number, best.setting, sample, None, stream)
-        return found
+    def finish(self, plan: Callable[[], Plan], best: Candidate, streams: list[Any]) -> Candidate:
+        """Train the best start once more, on all rows; a tree kept as it is, or stopped early, has its leaves counted."""
+        sample = self.data.sample
+        if best.setting is None or self.options.early_stopping:
+            return replace(self.as_it_is(best.tree, sample, None), history=best.history)
+        stream = np.random.default_rng(streams[best.number].bit_generator.seed_seq)
+        return self.candidate(plan(), best.number, best.setting, sample, None, stream)
 
     def monitor(self, validation: Sample) -> Callable[[Engine], float]:
         return validation_error(self.rows(validation))

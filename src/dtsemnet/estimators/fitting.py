@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +97,7 @@ class Fitting(ABC):
         """Train one start and judge it."""
 
     @abstractmethod
-    def finish(self, plan: Callable[[Sample], Plan], best: Candidate, rng: Any) -> Candidate:
+    def finish(self, plan: Callable[[], Plan], best: Candidate, streams: list[Any]) -> Candidate:
         """Use the rows that were set aside."""
 
     @abstractmethod
@@ -119,34 +120,40 @@ class Fitting(ABC):
         split_rng, *streams = self.rng.spawn(n_starts + 1)
         if aside:
             train, validation = split(train, o.validation_fraction, split_rng, by_class=self.by_class)
-        bar = ProgressBar("start" if n_starts > 1 else "training") if o.verbose else None
-        rows = self.rows(train)
+        with ProgressBar() if o.verbose else nullcontext() as bar:
+            return self._run(train, validation, streams, aside=aside, bar=bar)
 
-        def plan_for(rows: Rows, folder: str) -> Plan:
-            early = o.early_stopping and validation is not None
-            return Plan(
-                self.problem, self.topology, rows, o.batch_size, o.max_grad_norm or 0.0, o.l1, o.engine, o.device,
-                monitor=self.monitor(validation) if early and validation is not None else None,
-                patience=o.n_iter_no_change if early else None,
-                tol=o.tol, checkpoint=None if o.checkpoint is None else Path(o.checkpoint) / folder, callbacks=(bar,) if bar else (),
-            )  # fmt: skip
-
-        plan = plan_for(rows, "search")
+    def _run(self, train: Sample, validation: Sample | None, streams: list[Any], *, aside: bool, bar: Any) -> Outcome:
+        o = self.options
+        early = o.early_stopping and validation is not None
+        plan = replace(
+            self._plan(self.rows(train), "search", bar),
+            monitor=self.monitor(validation) if early and validation is not None else None,
+            patience=o.n_iter_no_change if early else None,
+            tol=o.tol,
+        )
 
         def start(number: int) -> Candidate:
             setting = self.settings[number % len(self.settings)].override(o.learning_rate, o.weight_decay)
             setting = setting if self.init is None else setting.warm()
             return self.candidate(plan, number, setting, train, validation, streams[number])
 
-        candidates = run_starts(start, n_starts, o.n_jobs)
+        candidates = run_starts(start, len(streams), o.n_jobs)
         if self.init is not None:
             candidates = [self.as_it_is(self.init, train, validation), *candidates]
         best = min(candidates, key=lambda candidate: candidate.merit)
         if aside and o.refit and best.history.stopped != "interrupt":
-            del plan, rows  # before the rows are copied once more
+            del plan  # and its rows, before they are copied once more
             with one_thread():
-                best = self.finish(lambda sample: plan_for(self.rows(sample), "final"), best, streams[best.seed])
+                best = self.finish(lambda: self._plan(self.rows(self.data.sample), "final", bar), best, streams)
         return Outcome(best.tree, best.history, tuple(candidates))
+
+    def _plan(self, rows: Rows, folder: str, bar: ProgressBar | None) -> Plan:
+        o = self.options
+        return Plan(
+            self.problem, self.topology, rows, o.batch_size, o.max_grad_norm or 0.0, o.l1, o.engine, o.device,
+            checkpoint=None if o.checkpoint is None else Path(o.checkpoint) / folder, bar=bar,
+        )  # fmt: skip
 
     def rows(self, sample: Sample) -> Rows:
         """Copy rows to training coordinates, weights to mean 1."""

@@ -68,7 +68,7 @@ def restore(cls: type[E], path: str | os.PathLike[str]) -> E:
     known = estimator.get_params(deep=False)
     estimator.set_params(**{k: v for k, v in about["parameters"].items() if k in known})
     estimator.model_, estimator._encoder = model, model.encoder
-    estimator.history_ = History()
+    estimator.history_, estimator._n_outputs = History(), model.tree.n_outputs
     estimator.n_features_in_ = int(about["n_features_in"])
     if about["feature_names_in"] is not None:
         estimator.feature_names_in_ = np.array(about["feature_names_in"], dtype=object)

@@ -59,6 +59,10 @@ class LeafFitting(Fitting):
         scaled: Floats = (sample.y - self.y_center) / self.y_scale
         return scaled
 
+    def _scaled(self, sample: Sample) -> Sample:
+        """The same rows with standardised targets."""
+        return Sample(sample.X, sample.index, self._standard(sample), sample.weight)
+
     def first_parameters(self) -> Parameters:
         return Parameters(self.first_splits(self.rng), self._first_leaves(self.rng))
 
@@ -79,18 +83,23 @@ class LeafFitting(Fitting):
             tree, merit = self._judge(skeleton, [leaves], train, validation)
         return Candidate(tree, (merit,), history, setting, number)
 
-    def finish(self, plan: Callable[[Sample], Plan], best: Candidate, rng: Any) -> Candidate:
+    def finish(self, plan: Callable[[], Plan], best: Candidate, streams: list[Any]) -> Candidate:
         """Fit the leaves of the best tree to all rows; its splits, chosen on rows they had not seen, stay."""
         if not self.closed_form:
             return best
         tree, merit = self._refit(best.tree, self.data.sample, None)
-        return Candidate(tree, (merit,), best.history, best.setting, best.seed)
+        return Candidate(tree, (merit,), best.history, best.setting, best.number)
 
     def monitor(self, validation: Sample) -> Callable[[Engine], float]:
         return validation_loss(self.rows(validation), Step(0.0))
 
     def as_it_is(self, tree: Tree, train: Sample, validation: Sample | None) -> Candidate:
-        refitted, merit = self._refit(tree, train, validation)
+        if self.closed_form:
+            refitted, merit = self._refit(tree, train, validation)
+        else:
+            linear = self.options.leaf == "linear"
+            paths = ridge_paths(tree, self._scaled(train), self.scaling, linear=linear, augmented=False, penalties=(1.0,))
+            refitted, merit = self._judge(tree, [paths.leaves[0]], train, validation)
         return Candidate(refitted, (merit,), History(), None, 0)
 
     def _first_leaves(self, rng: np.random.Generator) -> Floats:
@@ -108,7 +117,7 @@ class LeafFitting(Fitting):
 
     def _refit(self, tree: Tree, train: Sample, validation: Sample | None) -> tuple[Tree, float]:
         """Fit all leaves for each penalty, with and without second choices, and keep the best."""
-        scaled = Sample(train.X, train.index, self._standard(train), train.weight)
+        scaled = self._scaled(train)
         paths = [
             ridge_paths(
                 tree, scaled, self.scaling, linear=self.options.leaf == "linear", augmented=augmented,
@@ -163,9 +172,8 @@ class LeafFitting(Fitting):
         sample, tree = self.data.sample, self.skeleton(splits)
         model = leaves.astype(np.float64).reshape(tree.n_leaves, sample.y.shape[1], -1)
         if self.closed_form:
-            scaled = Sample(sample.X, sample.index, self._standard(sample), sample.weight)
             before = self._first_leaves(self.rng).reshape(model.shape)
-            model = update_leaves(tree, before, seen, scaled, self.scaling)
+            model = update_leaves(tree, before, seen, self._scaled(sample), self.scaling)
         return self.fold_leaves(tree, model, guard(tree))
 
     def fold_leaves(self, tree: Tree, model: Floats, guard: tuple[Any, Any]) -> Tree:

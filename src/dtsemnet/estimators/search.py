@@ -19,7 +19,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from dtsemnet.engine import Engine, Parameters, Penalties, Problem, Rows, cpu_engine
-from dtsemnet.training import Callback, Checkpoint, History, Phase, train
+from dtsemnet.training import Callback, Checkpoint, History, Phase, ProgressBar, train
 from dtsemnet.tree import Topology, Tree
 
 __all__ = ["Candidate", "Plan", "one_thread", "run_starts", "train_once"]
@@ -33,7 +33,7 @@ class Candidate:
     merit: tuple[float, ...]
     history: History
     setting: Any
-    seed: int
+    number: int
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Plan:
     patience: int | None = None
     tol: float = 0.0
     checkpoint: str | Path | None = None
-    callbacks: tuple[Callback, ...] = ()
+    bar: ProgressBar | None = None
 
 
 def train_once(
@@ -75,7 +75,7 @@ def train_once(
     engine = make(plan.problem, plan.topology, plan.rows, parameters, batch_size=plan.batch_size, penalties=penalties)
     history = train(
         engine, phases, rng, n_samples=len(plan.rows.X), monitor=plan.monitor, patience=plan.patience, tol=plan.tol,
-        callbacks=(*callbacks, *plan.callbacks),
+        callbacks=[*callbacks, *([plan.bar.run(name)] if plan.bar else [])],
         checkpoint=None if plan.checkpoint is None else Checkpoint(Path(plan.checkpoint) / f"{name}.npz"),
     )  # fmt: skip
     found = engine.parameters()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Self
 
 import numpy as np
 from rich.console import Console
@@ -44,7 +44,10 @@ class Callback:
 
 
 class ProgressBar(Callback):
-    """Bars with the loss and the time left, on standard error; several runs may share them, also from threads."""
+    """A bar with the loss and the time left, on standard error.
+
+    Several runs share one display, also from threads, within ``with bar:`` and as ``bar.run(title)`` each.
+    """
 
     def __init__(self, title: str = "training", console: Console | None = None) -> None:
         self.title = title
@@ -56,27 +59,44 @@ class ProgressBar(Callback):
             TimeRemainingColumn(),
             console=console or Console(stderr=True),
         )
-        self.tasks: dict[int, Any] = {}
-        self.n_running = 0
+
+    def run(self, title: str) -> _Run:
+        """A callback that shows one run on this display."""
+        return _Run(self.progress, title)
+
+    def __enter__(self) -> Self:
+        self.progress.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.progress.stop()
 
     def on_start(self, context: Context) -> None:
-        title = f"{self.title} {len(self.tasks) + 1}" if self.tasks else self.title
-        self.tasks[id(context)] = self.progress.add_task(
-            title, total=context.n_epochs, completed=len(context.history), figures=""
-        )
-        self.n_running += 1
         self.progress.start()
+        self.only = self.run(self.title)
+        self.only.on_start(context)
+
+    def on_epoch(self, context: Context) -> None:
+        self.only.on_epoch(context)
+
+    def on_end(self, context: Context) -> None:
+        self.progress.stop()
+
+
+class _Run(Callback):
+    """One line of a display."""
+
+    def __init__(self, progress: Progress, title: str) -> None:
+        self.progress, self.title = progress, title
+
+    def on_start(self, context: Context) -> None:
+        done = len(context.history)
+        self.task = self.progress.add_task(self.title, total=context.n_epochs, completed=done, figures="")
 
     def on_epoch(self, context: Context) -> None:
         last = context.last
         figures = f"loss {last.loss:.4g}" + ("" if last.monitor is None else f", validation {last.monitor:.4g}")
-        self.progress.update(self.tasks[id(context)], completed=len(context.history), figures=figures)
-
-    def on_end(self, context: Context) -> None:
-        self.n_running -= 1
-        if not self.n_running:
-            self.progress.refresh()
-            self.progress.stop()
+        self.progress.update(self.task, completed=len(context.history), figures=figures)
 
 
 def validation_loss(rows: Rows, step: Step) -> Callable[[Engine], float]:

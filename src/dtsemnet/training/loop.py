@@ -61,7 +61,7 @@ def train(
     """
     steps = [phase.step(epoch) for phase in phases for epoch in range(phase.n_epochs)]
     history, best = History(), None
-    run = _run_name(engine, phases, rng, n_samples)
+    run = _run_name(engine, phases, rng, n_samples) if checkpoint else ""
     saved = checkpoint.read(run) if checkpoint else None
     if saved:
         engine.restore(saved.state)
@@ -116,6 +116,7 @@ def _keep_best(engine: Engine, history: History, best: State | None, value: floa
 def _run_name(engine: Engine, phases: Sequence[Phase], rng: np.random.Generator, n_samples: int) -> str:
     """Fingerprint of a run at its start, so that a checkpoint of another run is not taken for this one."""
     content = hashlib.sha256(repr((tuple(phases), n_samples, rng.bit_generator.state)).encode())
+    content.update(engine.digest())
     for name, array in sorted(engine.state().items()):
         content.update(name.encode() + array.tobytes())
     return content.hexdigest()
