@@ -1,7 +1,11 @@
-"""Hypothesis profiles: repeatable draws, no deadline (the first call of a kernel compiles it)."""
+"""Hypothesis profile, and the switch that turns skips into failures where everything is meant to be installed."""
 
+import os
+
+import pytest
 from hypothesis import HealthCheck, settings
 
+# Repeatable draws, no deadline: the first call of a kernel compiles it.
 settings.register_profile(
     "dtsemnet",
     deadline=None,
@@ -10,3 +14,22 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("dtsemnet")
+
+REQUIRE_ALL = bool(os.environ.get("DTSEMNET_REQUIRE_ALL"))
+
+
+def _refuse_skip(report):
+    if REQUIRE_ALL and report.skipped and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"skipped although DTSEMNET_REQUIRE_ALL is set: {report.longrepr}"
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    return _refuse_skip((yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    return _refuse_skip((yield))

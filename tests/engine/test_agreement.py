@@ -83,7 +83,10 @@ def test_engines_take_the_same_steps(penalties, task):
         linear = task != "constant"
         problem, (rows, parameters) = Regression(2, linear), regression_case(topology, 0, linear)
         step = Step(0.0, 0.05) if task == "frozen" else Step(0.05, 0.02, k=4, temperature=0.5)
-    engines = [make(problem, topology, rows, parameters, batch_size=5, penalties=penalties) for make in (cpu_engine, torch_engine)]
+    engines = [
+        make(problem, topology, rows, parameters, batch_size=5, penalties=penalties)
+        for make in (cpu_engine, torch_engine)
+    ]
     rng = np.random.default_rng(1)
     for _ in range(4):
         order = rng.permutation(len(rows.X))
@@ -103,7 +106,11 @@ def test_state_restores_the_course_of_training(make, task):
     if task == "class":
         problem, (rows, parameters), step = Classification(3), classification_case(topology, 0), Step(0.1)
     else:
-        problem, (rows, parameters), step = Regression(2), regression_case(topology, 0, True), Step(0.1, k=2, temperature=1.0)
+        problem, (rows, parameters), step = (
+            Regression(2),
+            regression_case(topology, 0, True),
+            Step(0.1, k=2, temperature=1.0),
+        )
     engine, order = make(problem, topology, rows, parameters, batch_size=5), np.arange(len(rows.X))
     start = engine.state()
     engine.run_epoch(order, step)

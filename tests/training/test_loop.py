@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from dtsemnet.engine import Classification, Parameters, Regression, Rows, cpu_engine
+from dtsemnet.engine.protocol import Step
 from dtsemnet.training import (
     Callback,
     Checkpoint,
@@ -19,7 +20,6 @@ from dtsemnet.training import (
     validation_error,
     validation_loss,
 )
-from dtsemnet.engine.protocol import Step
 from dtsemnet.tree import Topology
 
 TOPOLOGY = Topology.complete(3)
@@ -81,7 +81,12 @@ def test_a_run_that_was_killed_resumes_to_the_same_bytes(tmp_path, make, killed_
     checkpoint = Checkpoint(tmp_path / "deep" / "run.npz")
     # The callback raises before the checkpoint of its epoch is written, so that epoch is run again.
     with pytest.raises(SystemExit):
-        run(make_engine(make=make), monitor=monitor, checkpoint=checkpoint, callbacks=[StopAfter(killed_after, SystemExit())])
+        run(
+            make_engine(make=make),
+            monitor=monitor,
+            checkpoint=checkpoint,
+            callbacks=[StopAfter(killed_after, SystemExit())],
+        )
     resumed = make_engine(make=make)
     history = run(resumed, monitor=monitor, checkpoint=checkpoint)
     for name, array in whole.state().items():

@@ -104,7 +104,9 @@ class CpuClassification(_CpuEngine):
 
     problem: Classification
 
-    def __init__(self, problem: Problem, topology: Topology, rows: Rows, parameters: Parameters, **options: Any) -> None:
+    def __init__(
+        self, problem: Problem, topology: Topology, rows: Rows, parameters: Parameters, **options: Any
+    ) -> None:
         super().__init__(problem, topology, rows, parameters, **options)
         self.arrays["leaf_class"] = np.array(parameters.leaf_class, dtype=np.int64)
 
@@ -144,7 +146,9 @@ class CpuRegression(_CpuEngine):
 
     problem: Regression
 
-    def __init__(self, problem: Problem, topology: Topology, rows: Rows, parameters: Parameters, **options: Any) -> None:
+    def __init__(
+        self, problem: Problem, topology: Topology, rows: Rows, parameters: Parameters, **options: Any
+    ) -> None:
         super().__init__(problem, topology, rows, parameters, **options)
         assert parameters.leaves is not None
         self._hold("leaves", parameters.leaves)

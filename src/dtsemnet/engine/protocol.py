@@ -24,7 +24,18 @@ from numpy.typing import NDArray
 
 from dtsemnet.tree import Topology
 
-__all__ = ["ALL", "Classification", "Engine", "Gradients", "Parameters", "Penalties", "Problem", "Regression", "Rows", "Step"]
+__all__ = [
+    "ALL",
+    "Classification",
+    "Engine",
+    "Gradients",
+    "Parameters",
+    "Penalties",
+    "Problem",
+    "Regression",
+    "Rows",
+    "Step",
+]
 
 Floats = NDArray[np.floating[Any]]
 Integers = NDArray[np.integer[Any]]

@@ -30,7 +30,16 @@ from dtsemnet.engine.protocol import (
     digest,
 )
 from dtsemnet.kernels.classification import UNSERVED
-from dtsemnet.nn import ClassMaxPool, ConstantLeaves, DTSemNet, Hardmax, LinearLeaves, LinearSplits, StraightThrough, TopK
+from dtsemnet.nn import (
+    ClassMaxPool,
+    ConstantLeaves,
+    DTSemNet,
+    Hardmax,
+    LinearLeaves,
+    LinearSplits,
+    StraightThrough,
+    TopK,
+)
 from dtsemnet.nn.heads import Head
 from dtsemnet.nn.selectors import Selector
 from dtsemnet.tree import Topology
@@ -93,7 +102,7 @@ class _TorchEngine:
         total, leaf_rate = 0.0, step.learning_rate if step.leaf_learning_rate is None else step.leaf_learning_rate
         for group in self.optimiser.param_groups:
             group["lr"] = step.learning_rate if group["name"] == "splits" else leaf_rate
-        for number, batch in enumerate(index.split(self.batch_size)):
+        for number, batch in enumerate(torch.split(index, self.batch_size)):
             part = tuple(tensor[batch] for tensor in self.rows)
             loss = self._backward(part, step)  # type: ignore[arg-type]
             if not np.isfinite(loss):
@@ -128,9 +137,9 @@ class _TorchEngine:
     def loss(self, rows: Rows, step: Step) -> float:
         tensors = self._tensors(rows)
         with torch.no_grad():
-            total = sum(
+            total: float = sum(
                 float((self._losses(part, step) * part[2]).double().sum())
-                for part in zip(*(tensor.split(4096) for tensor in tensors))
+                for part in zip(*(torch.split(tensor, 4096) for tensor in tensors))
             )
         return total / float(tensors[2].double().sum())
 
@@ -142,7 +151,7 @@ class _TorchEngine:
 
     def reached(self, X: Floats) -> Integers:
         with torch.no_grad():
-            leaf = [self.network.apply(part).cpu().numpy() for part in self._tensor(X).split(4096)]
+            leaf = [self.network.apply(part).cpu().numpy() for part in torch.split(self._tensor(X), 4096)]
         return np.concatenate(leaf) if leaf else np.empty(0, np.int64)
 
     def parameters(self) -> Parameters:

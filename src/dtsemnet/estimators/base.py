@@ -8,7 +8,6 @@ prediction. Prediction reads ``model_`` (the encoder and the tree) alone.
 from __future__ import annotations
 
 import os
-
 from typing import Any, Self
 
 import numpy as np
@@ -18,8 +17,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from dtsemnet.estimators import persistence
 from dtsemnet.engine import Parameters
+from dtsemnet.estimators import persistence
 from dtsemnet.estimators.fitting import Fitting, TrainingData
 from dtsemnet.estimators.inputs import as_table, encode, fit_encoder
 from dtsemnet.estimators.leaves import leaves_of, node_sums
@@ -27,12 +26,12 @@ from dtsemnet.estimators.parameters import check_parameters
 from dtsemnet.estimators.sample import Sample, Scaling, merge
 from dtsemnet.estimators.search import Plan, one_thread, train_once
 from dtsemnet.training import History, Phase
-from dtsemnet.tree import Identity, Model, Tree
+from dtsemnet.tree import Encoder, Identity, Model, Tree
 
 __all__ = ["TreeEstimator"]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+Floats = NDArray[Any]
+Integers = NDArray[Any]
 
 
 class TreeEstimator(BaseEstimator):  # type: ignore[misc]
@@ -40,6 +39,8 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
 
     model_: Model
     history_: History
+    _encoder: Encoder
+    _leaf_weight: Floats
     feature_names_in_: NDArray[Any]
     n_features_in_: int
 
@@ -279,7 +280,9 @@ def read_weight(weight: Any, n_rows: int, name: str) -> Floats:
     if found.shape != (n_rows,):
         raise ValueError(f"{name} must have shape ({n_rows},), one weight a row, got {found.shape}.")
     if not np.isfinite(found).all() or (found < 0).any():
-        raise ValueError(f"{name} must be finite and not negative; found {found[~(np.isfinite(found) & (found >= 0))][0]}.")
+        raise ValueError(
+            f"{name} must be finite and not negative; found {found[~(np.isfinite(found) & (found >= 0))][0]}."
+        )
     if not (found > 0).any():
         raise ValueError(f"{name} is zero for every row: nothing is left to fit.")
     return found
@@ -296,5 +299,3 @@ def _importance(tree: Tree, leaf_weight: Floats, scaling: Scaling, encoder: Any)
     by_column = np.add.reduceat(by_feature, np.cumsum([0, *widths[:-1]]))
     total = by_column.sum()
     return by_column / total if total > 0 else by_column
-
-

@@ -20,8 +20,8 @@ from dtsemnet.tree import Tree
 
 __all__ = ["ClassFitting", "deal_classes"]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+Floats = NDArray[Any]
+Integers = NDArray[Any]
 
 
 def deal_classes(class_weight: Floats, n_leaves: int, *, proportional: bool) -> Integers:

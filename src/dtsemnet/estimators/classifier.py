@@ -22,7 +22,7 @@ from dtsemnet.tree import Topology, Tree
 
 __all__ = ["DTSemNetClassifier"]
 
-Floats = NDArray[np.float64]
+Floats = NDArray[Any]
 
 
 class DTSemNetClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
@@ -199,7 +199,9 @@ class DTSemNetClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         place = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
         strange = self.classes_[place] != y
         if strange.any():
-            raise ValueError(f"y holds {np.asarray(y)[strange][0]!r}, which is none of the classes {self.classes_.tolist()}.")
+            raise ValueError(
+                f"y holds {np.asarray(y)[strange][0]!r}, which is none of the classes {self.classes_.tolist()}."
+            )
         return place.astype(np.int64)
 
     def _weigh(self, y: NDArray[Any], weight: Floats) -> Floats:
@@ -215,12 +217,16 @@ class DTSemNetClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
             for label, number in dict(self.class_weight).items():
                 place = np.flatnonzero(self.classes_ == label)
                 if not len(place):
-                    raise ValueError(f"class_weight names {label!r}, which is none of the classes {self.classes_.tolist()}.")
+                    raise ValueError(
+                        f"class_weight names {label!r}, which is none of the classes {self.classes_.tolist()}."
+                    )
                 factor[place] = number
         return weight * factor[y]
 
     def _class_names(self) -> tuple[Any, ...]:
-        return tuple(value if isinstance(value, (str, int, float, bool)) else str(value) for value in self.classes_.tolist())
+        return tuple(
+            value if isinstance(value, (str, int, float, bool)) else str(value) for value in self.classes_.tolist()
+        )
 
     def _watched_score(self, value: float) -> float:
         return 1 - value
@@ -289,4 +295,3 @@ def _constant(frequency: Floats, data: TrainingData) -> Tree:
         Topology([]), np.empty((0, data.n_features)), np.empty(0), frequency[None, :],
         feature_names=data.feature_names, class_names=data.class_names,
     )  # fmt: skip
-

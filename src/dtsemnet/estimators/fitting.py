@@ -30,7 +30,7 @@ __all__ = ["Fitting", "Outcome", "TrainingData"]
 MIN_ROWS = 30
 """Fewest rows of which some are set aside: a handful could not tell two trees apart."""
 
-Floats = NDArray[np.float64]
+Floats = NDArray[Any]
 
 
 @dataclass(frozen=True)

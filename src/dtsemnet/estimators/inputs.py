@@ -77,17 +77,13 @@ def encode(encoder: Encoder, X: Any, estimator: Any) -> NDArray[Any]:
     if any(column.categories is not None for column in encoder.columns):
         return encoder.transform(_as_table(_columns_of(X)))
     finite = "allow-nan" if any(column.missing for column in encoder.columns) else True
-    rows = check_array(
-        X, dtype=(np.float64, np.float32), ensure_all_finite=finite, estimator=estimator, input_name="X"
-    )
+    rows = check_array(X, dtype=(np.float64, np.float32), ensure_all_finite=finite, estimator=estimator, input_name="X")
     return encoder.transform(rows)
 
 
 def _fit_numbers(X: Any, names: Sequence[str], missing: str, estimator: Any) -> tuple[Encoder, NDArray[Any]]:
     finite = "allow-nan" if missing == "indicator" else True
-    rows = check_array(
-        X, dtype=(np.float64, np.float32), ensure_all_finite=finite, estimator=estimator, input_name="X"
-    )
+    rows = check_array(X, dtype=(np.float64, np.float32), ensure_all_finite=finite, estimator=estimator, input_name="X")
     # The sum is nan exactly where a value is: most tables need no closer look.
     absent = np.isnan(rows).any(axis=0) if missing == "indicator" and np.isnan(rows.sum()) else np.zeros(rows.shape[1])
     columns = [
@@ -116,7 +112,9 @@ def _fit_number(name: str, values: NDArray[Any], missing: str) -> Column:
 def _fit_categories(name: str, values: NDArray[Any], missing: str) -> Column:
     absent = _is_missing(values)
     if absent.any() and missing == "error":
-        raise ValueError(f"Input X contains missing values in column {name!r}; fill them in, or set missing='indicator'.")
+        raise ValueError(
+            f"Input X contains missing values in column {name!r}; fill them in, or set missing='indicator'."
+        )
     seen = {_plain(value) for value in values[~absent]}
     if len(seen) > MAX_CATEGORIES:
         raise ValueError(
@@ -152,7 +150,9 @@ def _chosen_columns(X: Any, names: Sequence[str], categorical_features: Any) -> 
         return [bool(flag) for flag in wanted]
     unknown = [w for w in wanted.tolist() if w not in names and not (isinstance(w, int) and 0 <= w < len(names))]
     if unknown:
-        raise ValueError(f"categorical_features names {unknown[0]!r}, which is no column of X; it has {list(names)[:5]}...")
+        raise ValueError(
+            f"categorical_features names {unknown[0]!r}, which is no column of X; it has {list(names)[:5]}..."
+        )
     return [name in wanted.tolist() or j in wanted.tolist() for j, name in enumerate(names)]
 
 
@@ -164,7 +164,9 @@ def _dtypes(X: Any, names: Sequence[str]) -> list[tuple[str, str, Any]]:
 
 def _reads_as_categories(name: str, dtype: str, values: Any) -> bool:
     if dtype.startswith(("datetime", "date", "time", "duration", "timedelta", "period")):
-        raise ValueError(f"column {name!r} holds dates or times ({dtype}); turn it into numbers, such as days since a day.")
+        raise ValueError(
+            f"column {name!r} holds dates or times ({dtype}); turn it into numbers, such as days since a day."
+        )
     if dtype == "object":  # numbers, with None among them, or strings
         known = [value for value in values.to_numpy() if value is not None and value == value]
         return any(isinstance(value, (str, bytes)) for value in known)

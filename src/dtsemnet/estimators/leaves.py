@@ -26,8 +26,8 @@ from dtsemnet.tree import Topology, Tree
 
 __all__ = ["RidgePaths", "class_table", "frequencies", "guard_of", "node_sums", "ridge_paths", "update_leaves"]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+Floats = NDArray[Any]
+Integers = NDArray[Any]
 
 PENALTIES = (0.1, 1.0, 10.0, 100.0, 1000.0)
 """Ridge penalties tried, in rows: a penalty of 10 weighs like ten rows of standardised inputs."""

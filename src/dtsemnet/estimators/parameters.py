@@ -19,7 +19,8 @@ def _number(low: float, high: float = float("inf"), *, open_low: bool = False) -
     def legal(value: Any) -> bool:
         if not isinstance(value, Real) or isinstance(value, bool):
             return False
-        return (low < value if open_low else low <= value) and value <= high and value < float("inf")
+        number = float(value)
+        return (low < number if open_low else low <= number) and number <= high and number < float("inf")
 
     return legal
 
@@ -53,7 +54,10 @@ LEGAL: dict[str, tuple[Callable[[Any], bool], str]] = {
     "missing": (_one_of("indicator", "error"), "'indicator' or 'error'"),
     "warm_start": (_one_of(True, False), "True or False"),
     "engine": (_one_of("cpu", "torch"), "'cpu' or 'torch'"),
-    "n_jobs": (_nothing_or(lambda value: _whole(-(10**6))(value) and value != 0), "a whole number other than 0, or None"),
+    "n_jobs": (
+        _nothing_or(lambda value: _whole(-(10**6))(value) and value != 0),
+        "a whole number other than 0, or None",
+    ),
     "leaf": (_one_of("linear", "constant"), "'linear' or 'constant'"),
     "loss": (
         _one_of("squared_error", "absolute_error", "huber", "quantile"),

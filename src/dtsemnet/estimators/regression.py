@@ -19,8 +19,8 @@ from dtsemnet.tree import Tree
 
 __all__ = ["LeafFitting"]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+Floats = NDArray[Any]
+Integers = NDArray[Any]
 
 LOSSES = {"squared_error": "squared", "absolute_error": "absolute", "huber": "huber", "quantile": "pinball"}
 
@@ -98,7 +98,9 @@ class LeafFitting(Fitting):
             refitted, merit = self._refit(tree, train, validation)
         else:
             linear = self.options.leaf == "linear"
-            paths = ridge_paths(tree, self._scaled(train), self.scaling, linear=linear, augmented=False, penalties=(1.0,))
+            paths = ridge_paths(
+                tree, self._scaled(train), self.scaling, linear=linear, augmented=False, penalties=(1.0,)
+            )
             refitted, merit = self._judge(tree, [paths.leaves[0]], train, validation)
         return Candidate(refitted, (merit,), History(), None, 0)
 
@@ -145,7 +147,9 @@ class LeafFitting(Fitting):
         losses = []
         for model in models:
             output = np.einsum("nc,noc->no", design, model[leaf])
-            output = np.clip(output, (lower[leaf] - self.y_center) / self.y_scale, (upper[leaf] - self.y_center) / self.y_scale)
+            output = np.clip(
+                output, (lower[leaf] - self.y_center) / self.y_scale, (upper[leaf] - self.y_center) / self.y_scale
+            )
             losses.append(float(np.average(self._loss(output - target).mean(axis=1), weights=sample.weight)))
         best = int(np.argmin(losses))
         return self._tree(tree, models[best], train), losses[best]

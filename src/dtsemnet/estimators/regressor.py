@@ -91,6 +91,7 @@ class DTSemNetRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
     """
 
     _TRAININGS = ("annealed", "paper", "straight_through")
+    _n_outputs: int
 
     def __init__(
         self,

@@ -22,8 +22,8 @@ from dtsemnet.kernels.hashing import mix_rows
 
 __all__ = ["BLOCK", "Sample", "Scaling", "merge", "split"]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+Floats = NDArray[Any]
+Integers = NDArray[Any]
 
 BLOCK = 65536
 """Rows that are copied at a time."""
@@ -127,7 +127,7 @@ class Scaling:
 
     def apply(self, sample: Sample, dtype: type = np.float32) -> NDArray[Any]:
         """Copy the rows in training coordinates."""
-        scaled = np.empty((len(sample), sample.X.shape[1]), dtype)
+        scaled: NDArray[Any] = np.empty((len(sample), sample.X.shape[1]), dtype)
         for part, rows in sample.blocks():
             scaled[part] = (rows - self.center) * self.factor
         return scaled

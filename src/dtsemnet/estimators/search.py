@@ -66,13 +66,13 @@ def train_once(
     callbacks: Sequence[Callback] = (),
 ) -> tuple[Parameters, History]:
     """Train one start to its end."""
-    make: Callable[..., Engine] = cpu_engine
+    make: Callable[..., Any] = cpu_engine
     if plan.engine == "torch":
         from dtsemnet.engine.torch import torch_engine
 
         make = functools.partial(torch_engine, device=plan.device or "cpu")
     penalties = Penalties(split_decay=weight_decay, split_l1=plan.split_l1, clip=plan.clip)
-    engine = make(plan.problem, plan.topology, plan.rows, parameters, batch_size=plan.batch_size, penalties=penalties)
+    engine: Engine = make(plan.problem, plan.topology, plan.rows, parameters, batch_size=plan.batch_size, penalties=penalties)
     history = train(
         engine, phases, rng, n_samples=len(plan.rows.X), monitor=plan.monitor, patience=plan.patience, tol=plan.tol,
         callbacks=[*callbacks, *([plan.bar.run(name)] if plan.bar else [])],

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dtsemnet.kernels.elementary import exp, log
 from dtsemnet.kernels.jit import kernel
 
-__all__ = ["UNSERVED", "class_loss", "cross_entropy"]
+__all__ = ["UNSERVED", "class_loss", "leaf_slopes"]
 
 UNSERVED = 1e-7
 """Probability granted to a class without leaves, so that its samples add a constant to the loss."""
@@ -41,47 +41,52 @@ def class_loss(
     spread: Floats,
     chosen: Integers,
 ) -> float:
-    """Return the weighted sum of losses and overwrite ``logit`` (leaves x batch) with its gradient.
+    """Return the weighted sum of losses; leave its gradient by the pooled logits in ``pooled``.
 
-    ``pooled``, ``spread`` and ``chosen`` are work space of shape (classes x batch).
+    ``logit`` has shape (leaves x batch); ``pooled``, ``spread`` and ``chosen`` (classes x batch). ``chosen`` gets the
+    leaf of largest logit of each class, -1 where there is none; the rest is for :func:`leaf_slopes`.
     """
     _pool_by_max(logit, leaf_class, pooled, chosen)
     if temperature > 0:
         _pool_smoothly(logit, leaf_class, temperature, pooled, spread)
-    loss = cross_entropy(pooled, chosen, y, weight, q)
+    return _cross_entropy(pooled, chosen, y, weight, q)
+
+
+@kernel
+def leaf_slopes(
+    logit: Floats, leaf_class: Integers, temperature: float, pooled: Floats, spread: Floats, chosen: Integers
+) -> None:
+    """Overwrite ``logit``, as :func:`class_loss` left it, with the gradient of the loss."""
     if temperature > 0:
         _spread_over_leaves(logit, leaf_class, pooled, spread)
     else:
         _give_to_chosen(logit, leaf_class, pooled, chosen)
-    return loss
 
 
 @kernel
 def _pool_by_max(logit: Floats, leaf_class: Integers, pooled: Floats, chosen: Integers) -> None:
-    n_leaves, n_samples = logit.shape
     pooled[:, :] = -np.inf
     chosen[:, :] = -1
-    for j in range(n_leaves):
-        z, top, place = logit[j], pooled[leaf_class[j]], chosen[leaf_class[j]]
-        number = chosen.dtype.type(j)
-        for b in range(n_samples):
-            better = z[b] > top[b]  # strictly: the first of equals keeps its place
-            top[b] = z[b] if better else top[b]
-            place[b] = number if better else place[b]
+    for j in range(len(logit)):
+        _keep_larger(logit[j], chosen.dtype.type(j), pooled[leaf_class[j]], chosen[leaf_class[j]])
+
+
+@kernel
+def _keep_larger(z: Floats, number: int, top: Floats, place: Integers) -> None:
+    for b in range(len(z)):
+        better = z[b] > top[b]  # strictly: the first of equals keeps its place
+        top[b] = z[b] if better else top[b]
+        place[b] = number if better else place[b]
 
 
 @kernel
 def _pool_smoothly(logit: Floats, leaf_class: Integers, temperature: float, pooled: Floats, spread: Floats) -> None:
     """Turn maxima into ``tau * logsumexp``; leaves ``exp((z - max) / tau)`` in ``logit``, their sums in ``spread``."""
     n_leaves, n_samples = logit.shape
-    tau, inverse = logit.dtype.type(temperature), logit.dtype.type(1 / temperature)
-    tiny, zero = logit.dtype.type(1e-30), logit.dtype.type(0)
-    spread[:, :] = zero
+    tau, inverse, tiny = logit.dtype.type(temperature), logit.dtype.type(1 / temperature), logit.dtype.type(1e-30)
+    spread[:, :] = 0
     for j in range(n_leaves):
-        z, top, total = logit[j], pooled[leaf_class[j]], spread[leaf_class[j]]
-        for b in range(n_samples):
-            z[b] = exp((z[b] - top[b]) * inverse)
-            total[b] += z[b]
+        _add_exp(logit[j], pooled[leaf_class[j]], inverse, spread[leaf_class[j]])
     for c in range(len(pooled)):
         top, total = pooled[c], spread[c]
         for b in range(n_samples):
@@ -89,7 +94,14 @@ def _pool_smoothly(logit: Floats, leaf_class: Integers, temperature: float, pool
 
 
 @kernel
-def cross_entropy(pooled: Floats, chosen: Integers, y: Integers, weight: Floats, q: float) -> float:
+def _add_exp(z: Floats, top: Floats, inverse: Any, total: Floats) -> None:
+    for b in range(len(z)):
+        z[b] = exp((z[b] - top[b]) * inverse)
+        total[b] += z[b]
+
+
+@kernel
+def _cross_entropy(pooled: Floats, chosen: Integers, y: Integers, weight: Floats, q: float) -> float:
     """Return the weighted sum of losses and overwrite ``pooled`` (classes x batch) with its gradient."""
     n_classes, n_samples = pooled.shape
     real = pooled.dtype.type
@@ -140,13 +152,15 @@ def cross_entropy(pooled: Floats, chosen: Integers, y: Integers, weight: Floats,
 
 @kernel
 def _give_to_chosen(logit: Floats, leaf_class: Integers, gradient: Floats, chosen: Integers) -> None:
-    n_leaves, n_samples = logit.shape
-    zero = logit.dtype.type(0)
-    for j in range(n_leaves):
-        z, g, place = logit[j], gradient[leaf_class[j]], chosen[leaf_class[j]]
-        number = chosen.dtype.type(j)
-        for b in range(n_samples):
-            z[b] = g[b] if place[b] == number else zero
+    for j in range(len(logit)):
+        _give(logit[j], gradient[leaf_class[j]], chosen[leaf_class[j]], chosen.dtype.type(j))
+
+
+@kernel
+def _give(z: Floats, gradient: Floats, place: Integers, number: int) -> None:
+    zero = z.dtype.type(0)
+    for b in range(len(z)):
+        z[b] = gradient[b] if place[b] == number else zero
 
 
 @kernel

@@ -38,7 +38,7 @@ def log(x: Any) -> Any:
     raise RuntimeError("log is for use inside kernels; call math.log")
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _bits(typingctx: Any, x: Any) -> Any:
     """Read a float as the integer with the same bits."""
     integer = types.int32 if x == types.float32 else types.int64
@@ -49,7 +49,7 @@ def _bits(typingctx: Any, x: Any) -> Any:
     return integer(x), codegen
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _float(typingctx: Any, x: Any) -> Any:
     """Read an integer as the float with the same bits."""
     real = types.float32 if x == types.int32 else types.float64
@@ -63,7 +63,9 @@ def _float(typingctx: Any, x: Any) -> Any:
 class _Format:
     """The constants of one floating point format."""
 
-    def __init__(self, dtype: type, fraction: int, bias: int, ln2: tuple[float, float], terms: int, series: int) -> None:
+    def __init__(
+        self, dtype: type, fraction: int, bias: int, ln2: tuple[float, float], terms: int, series: int
+    ) -> None:
         self.dtype = dtype
         self.integer = np.int32 if dtype is np.float32 else np.int64
         self.fraction, self.bias = self.integer(fraction), self.integer(bias)
@@ -82,7 +84,7 @@ _FORMATS = {
 }
 
 
-@overload(exp, inline="never")  # type: ignore[untyped-decorator]
+@overload(exp, inline="never")
 def _exp(x: Any) -> Any:
     form = _FORMATS[x]
     real, integer, fraction, bias, magic = form.dtype, form.integer, form.fraction, form.bias, form.magic
@@ -97,13 +99,13 @@ def _exp(x: Any) -> Any:
         p = terms[0]
         for c in terms[1:]:
             p = p * r + c
-        power = _float(integer((_bits(shifted) + bias) << fraction))
+        power: Any = _float(integer((_bits(shifted) + bias) << fraction))  # type: ignore[call-arg]
         return p * power if x >= smallest else zero
 
     return implementation
 
 
-@overload(log, inline="never")  # type: ignore[untyped-decorator]
+@overload(log, inline="never")
 def _log(x: Any) -> Any:
     form = _FORMATS[x]
     real, integer, fraction, bias = form.dtype, form.integer, form.fraction, form.bias
@@ -117,7 +119,7 @@ def _log(x: Any) -> Any:
     def implementation(x: Any) -> Any:
         # Counted from sqrt(1/2), the exponent field is k and the fraction that of m.
         # numba widens integer arithmetic, hence the casts back.
-        bits = integer(_bits(x) + (one_bits - start))
+        bits = integer(_bits(x) + (one_bits - start))  # type: ignore[call-arg]
         k = real(integer((bits >> fraction) - bias))
         m = _float(integer((bits & mask) + start))
         s = (m - one) / (m + one)

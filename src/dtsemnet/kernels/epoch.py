@@ -16,15 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dtsemnet.kernels.adam import adam, squared_norm
-from dtsemnet.kernels.classification import class_loss, cross_entropy
+from dtsemnet.kernels.classification import class_loss, leaf_slopes
 from dtsemnet.kernels.jit import kernel
-from dtsemnet.kernels.logits import Tour, leaf_logits, max_pool, path_gradients, split_gradients, tour_of
+from dtsemnet.kernels.logits import leaf_logits, parents, path_gradients, split_gradients
 from dtsemnet.kernels.regression import AUGMENTED, STRAIGHT_THROUGH, leaf_loss
 
 __all__ = ["Rates", "class_gradients", "leaf_gradients", "class_epoch", "leaf_epoch"]
 
 Floats = NDArray[np.floating[Any]]
 Integers = NDArray[np.integer[Any]]
+
+PATH_COST = 250
+"""Multiplications of a dense product in the time of one step up a path, as measured: tells which gradient is cheaper."""
 
 
 class Rates(NamedTuple):
@@ -66,44 +69,23 @@ def class_gradients(
     gradient: Floats,
 ) -> float:
     """Write the gradient of the mean loss over a batch by ``splits``; return the sum of the losses."""
-    tour = tour_of(children)
-    return _class_gradients(
-        batch, y, weight, children, tour, leaf_class, n_classes, splits, temperature, q, gradient
-    )
-
-
-@kernel
-def _class_gradients(
-    batch: Floats,
-    y: Integers,
-    weight: Floats,
-    children: Integers,
-    tour: Tour,
-    leaf_class: Integers,
-    n_classes: int,
-    splits: Floats,
-    temperature: float,
-    q: float,
-    gradient: Floats,
-) -> float:
     n_samples, n_splits, dtype = len(batch), len(splits), splits.dtype
     scores = np.empty((n_splits, n_samples), dtype)
     np.dot(splits, batch.T, scores)
-    pooled, chosen = np.empty((n_classes, n_samples), dtype), np.empty((n_classes, n_samples), np.int32)
-    # The paths of the classes' best leaves are shorter than the tree: no need to pass over all of it.
-    if temperature == 0 and n_classes * tour.level.max() < n_splits:
-        max_pool(scores, tour, leaf_class, pooled, chosen)
-        loss = cross_entropy(pooled, chosen, y, weight, q)
-        pooled /= dtype.type(n_samples)
-        path_gradients(scores, tour, pooled, chosen, batch, gradient)
-        return loss
     node = np.empty((2 * n_splits + 1, n_samples), dtype)
     leaf_logits(scores, children, node)
-    spread = np.empty((n_classes, n_samples), dtype)
+    pooled, spread = np.empty((n_classes, n_samples), dtype), np.empty((n_classes, n_samples), dtype)
+    chosen = np.empty((n_classes, n_samples), np.int32)
     loss = class_loss(node[n_splits:], leaf_class, y, weight, temperature, q, pooled, spread, chosen)
-    split_gradients(scores, children, node)
-    scores /= dtype.type(n_samples)
-    np.dot(scores, batch, gradient)
+    above, depth = parents(children)
+    if temperature == 0 and PATH_COST * n_classes * depth < n_splits * splits.shape[1]:
+        pooled /= dtype.type(n_samples)
+        path_gradients(scores, above, depth, pooled, chosen, batch, gradient)
+    else:
+        leaf_slopes(node[n_splits:], leaf_class, temperature, pooled, spread, chosen)
+        split_gradients(scores, children, node)
+        scores /= dtype.type(n_samples)
+        np.dot(scores, batch, gradient)
     return loss
 
 
@@ -170,7 +152,6 @@ def class_epoch(
     n_samples, dtype = len(order), splits.dtype
     buffer, gradient = np.empty((batch_size, splits.shape[1]), dtype), np.empty_like(splits)
     y_batch, weight_batch = np.empty(batch_size, y.dtype), np.empty(batch_size, dtype)
-    tour = tour_of(children)
     total, taken = 0.0, 0
     for start in range(0, n_samples, batch_size):
         size = min(batch_size, n_samples - start)
@@ -178,10 +159,9 @@ def class_epoch(
         _gather(X, order, start, batch)
         for r in range(size):
             y_batch[r], weight_batch[r] = y[order[start + r]], weight[order[start + r]]
-        loss = _class_gradients(
-            batch, y_batch[:size], weight_batch[:size], children, tour, leaf_class, n_classes, splits, temperature, q,
-            gradient,
-        )  # fmt: skip
+        loss = class_gradients(
+            batch, y_batch[:size], weight_batch[:size], children, leaf_class, n_classes, splits, temperature, q, gradient
+        )
         total += loss
         if not np.isfinite(loss):
             break

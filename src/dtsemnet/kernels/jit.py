@@ -41,14 +41,16 @@ def kernel(function: F) -> F:
 def _stamp(compiled: Any) -> None:
     """Let a cached kernel expire when any kernel changes: numba looks at its own file, not at those it calls."""
     file = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
-    if hasattr(file, "_source_stamp"):
+    if file is not None and hasattr(file, "_source_stamp"):
         file._source_stamp = (file._source_stamp, _SOURCES)
 
 
-_SOURCES = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()
+_SOURCES = hashlib.sha256(
+    b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
+).hexdigest()
 
 
-class _Announcement(event.Listener):  # type: ignore[misc]
+class _Announcement(event.Listener):
     """Say once per process that a kernel is being compiled: the only silent wait a user would meet."""
 
     def __init__(self) -> None:
@@ -65,4 +67,4 @@ class _Announcement(event.Listener):  # type: ignore[misc]
         pass
 
 
-event.register("numba:compile", _Announcement())
+event.register("numba:compile", _Announcement())  # type: ignore[no-untyped-call]

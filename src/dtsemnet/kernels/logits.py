@@ -8,37 +8,28 @@ passes to its left child ``-relu(s)``, to its right child ``-relu(-s)``, so
 
 and one pass over the splits, O(splits) for each sample, gives every gradient.
 The inner loops run over the batch, where memory is contiguous and iterations
-are independent, so that the compiler vectorises them.
+are independent, so that the compiler vectorises them; each is a function of its
+rows, since inside a larger function the compiler often fails to.
 
 Row ``i < n_splits`` of ``node`` is split ``i``; row ``n_splits + j`` is leaf ``j``.
 
-Where few leaves count, as under max-pool, a deep tree is toured depth first: one
-row a level is all that is kept, so that nothing but the scores is read, and the
-gradient walks up from the leaves chosen and stops at the margins they violate.
+Where few leaves have a gradient, as under max-pool, the pass up can walk their
+paths alone, and add up nothing but the rows of violated margins.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dtsemnet.kernels.jit import kernel
 
-__all__ = ["Tour", "tour_of", "leaf_logits", "split_gradients", "max_pool", "path_gradients", "best_leaves", "walk"]
+__all__ = ["leaf_logits", "split_gradients", "parents", "path_gradients", "best_leaves", "walk"]
 
 Floats = NDArray[np.floating[Any]]
 Integers = NDArray[np.integer[Any]]
-
-
-class Tour(NamedTuple):
-    """The nodes of a tree but the root, depth first from left to right, told by their rows in ``node``."""
-
-    row: Integers
-    level: Integers
-    above: Integers
-    """Of each row, the split above it: ``i`` for its right child, ``~i`` for its left."""
 
 
 @kernel
@@ -49,87 +40,60 @@ def _row(child: int, n_splits: int) -> int:
 @kernel
 def leaf_logits(scores: Floats, children: Integers, node: Floats) -> None:
     """Write the logits of all leaves behind the partial sums of the splits; the reached leaf gets exactly 0."""
-    n_splits, n_samples = scores.shape
-    zero = scores.dtype.type(0)
-    node[0, :] = zero
+    n_splits = len(scores)
+    node[0, :] = 0
     for i in range(n_splits):
-        above, score = node[i], scores[i]
         left, right = node[_row(children[i, 0], n_splits)], node[_row(children[i, 1], n_splits)]
-        for b in range(n_samples):
-            s = score[b]  # compared so that a nan comes through
-            left[b] = above[b] - (zero if s <= zero else s)
-            right[b] = above[b] + (zero if s >= zero else s)
+        _pass_down(node[i], scores[i], left, right)
+
+
+@kernel
+def _pass_down(above: Floats, score: Floats, left: Floats, right: Floats) -> None:
+    zero = score.dtype.type(0)
+    for b in range(len(score)):
+        s = score[b]  # compared so that a nan comes through
+        left[b] = above[b] - (zero if s <= zero else s)
+        right[b] = above[b] + (zero if s >= zero else s)
 
 
 @kernel
 def split_gradients(scores: Floats, children: Integers, node: Floats) -> None:
     """Turn gradients of the leaf logits, in the leaf rows of ``node``, into gradients of ``scores``, in place."""
-    n_splits, n_samples = scores.shape
-    zero = scores.dtype.type(0)
+    n_splits = len(scores)
     for i in range(n_splits - 1, -1, -1):
-        above, score = node[i], scores[i]
         left, right = node[_row(children[i, 0], n_splits)], node[_row(children[i, 1], n_splits)]
-        for b in range(n_samples):
-            below_left, below_right, s = left[b], right[b], score[b]
-            above[b] = below_left + below_right
-            score[b] = (below_right if s < zero else zero) - (below_left if s > zero else zero)
+        _pass_up(node[i], scores[i], left, right)
 
 
 @kernel
-def tour_of(children: Integers) -> Tour:
-    """Order the nodes of a tree depth first."""
+def _pass_up(above: Floats, score: Floats, left: Floats, right: Floats) -> None:
+    zero = score.dtype.type(0)
+    for b in range(len(score)):
+        below_left, below_right, s = left[b], right[b], score[b]
+        above[b] = below_left + below_right
+        score[b] = (below_right if s < zero else zero) - (below_left if s > zero else zero)
+
+
+@kernel
+def parents(children: Integers) -> tuple[Integers, int]:
+    """Find the split above each row of ``node``, ``i`` for its right child and ``~i`` for its left, and the depth."""
     n_splits = len(children)
-    row, level, above = np.empty(2 * n_splits, np.int64), np.zeros(2 * n_splits + 1, np.int64), np.zeros(2 * n_splits + 1, np.int64)
+    above, level = np.zeros(2 * n_splits + 1, np.int64), np.zeros(2 * n_splits + 1, np.int64)
     for i in range(n_splits):
         left, right = _row(children[i, 0], n_splits), _row(children[i, 1], n_splits)
         above[left], above[right] = ~i, i
         level[left] = level[right] = level[i] + 1
-    waiting, n_waiting, at = np.empty(n_splits + 1, np.int64), 0, 0
-    for k in range(2 * n_splits):
-        if at < n_splits:
-            waiting[n_waiting] = _row(children[at, 1], n_splits)
-            n_waiting += 1
-            at = _row(children[at, 0], n_splits)
-        else:
-            n_waiting -= 1
-            at = waiting[n_waiting]
-        row[k] = at
-    return Tour(row, level, above)
+    return above, level.max()
 
 
 @kernel
-def max_pool(scores: Floats, tour: Tour, leaf_class: Integers, pooled: Floats, chosen: Integers) -> None:
-    """Write the largest logit among the leaves of each class, and the first leaf that has it; -inf and -1 for none."""
-    n_splits, n_samples = scores.shape
-    zero = scores.dtype.type(0)
-    logit = np.zeros((tour.level.max() + 1, n_samples), scores.dtype)
-    pooled[:, :] = -np.inf
-    chosen[:, :] = -1
-    for row in tour.row:
-        l, i = tour.level[row], tour.above[row]
-        if i >= 0:
-            for b in range(n_samples):
-                s = scores[i, b]
-                logit[l, b] = logit[l - 1, b] + (zero if s >= zero else s)
-        else:
-            i = ~i
-            for b in range(n_samples):
-                s = scores[i, b]
-                logit[l, b] = logit[l - 1, b] - (zero if s <= zero else s)
-        if row >= n_splits:
-            c, number = leaf_class[row - n_splits], chosen.dtype.type(row - n_splits)
-            for b in range(n_samples):
-                better = logit[l, b] > pooled[c, b]
-                pooled[c, b] = logit[l, b] if better else pooled[c, b]
-                chosen[c, b] = number if better else chosen[c, b]
-
-
-@kernel
-def path_gradients(scores: Floats, tour: Tour, slope: Floats, chosen: Integers, batch: Floats, gradient: Floats) -> None:
+def path_gradients(
+    scores: Floats, above: Integers, depth: int, slope: Floats, chosen: Integers, batch: Floats, gradient: Floats
+) -> None:
     """Write the gradient by the splits, where only the leaves ``chosen`` (classes x batch) have a slope."""
     n_splits, n_samples = scores.shape
-    zero, longest = scores.dtype.type(0), len(slope) * tour.level.max()
-    violated, pull = np.empty(longest, np.int64), np.empty(longest, scores.dtype)
+    zero = scores.dtype.type(0)
+    violated, pull = np.empty(len(slope) * depth, np.int64), np.empty(len(slope) * depth, scores.dtype)
     gradient[:, :] = zero
     for b in range(n_samples):
         # Every split met is written down and counted only if violated: a branch here could not be predicted.
@@ -137,7 +101,7 @@ def path_gradients(scores: Floats, tour: Tour, slope: Floats, chosen: Integers, 
         for c in range(len(slope)):
             row, g = n_splits + chosen[c, b] if chosen[c, b] >= 0 else 0, slope[c, b]
             while row > 0:
-                i = tour.above[row]
+                i = above[row]
                 row = max(i, ~i)
                 violated[n_violated] = row
                 pull[n_violated] = g if i >= 0 else -g
@@ -160,17 +124,20 @@ def best_leaves(logit: Floats, best: Floats, index: Integers) -> None:
     index[:, :] = 0
     carried, number = np.empty(n_samples, logit.dtype), np.empty(n_samples, index.dtype)
     for j in range(n_leaves - 1, -1, -1):
-        for b in range(n_samples):
-            carried[b] = logit[j, b]
-            number[b] = j
+        carried[:] = logit[j]
+        number[:] = j
         for r in range(min(n_leaves - j, len(best))):
-            for b in range(n_samples):
-                value, place = best[r, b], index[r, b]
-                moves = carried[b] >= value
-                best[r, b] = carried[b] if moves else value
-                index[r, b] = number[b] if moves else place
-                carried[b] = value if moves else carried[b]
-                number[b] = place if moves else number[b]
+            _push(carried, number, best[r], index[r])
+
+
+@kernel
+def _push(carried: Floats, number: Integers, value: Floats, place: Integers) -> None:
+    """Exchange what is carried with a rank that does not beat it."""
+    for b in range(len(carried)):
+        old, old_place, new, new_place = value[b], place[b], carried[b], number[b]
+        moves = new >= old
+        value[b], carried[b] = new if moves else old, old if moves else new
+        place[b], number[b] = new_place if moves else old_place, old_place if moves else new_place
 
 
 @kernel
