@@ -65,7 +65,8 @@ def _compare(
 ) -> dict[str, Any]:
     a, b = best_times(ours, theirs, repeats=REPEATS)
     return {
-        "case": name, "time": a, "yardstick": yardstick, "yardstick_time": b, "ratio": a / b, "within": within, "aim": aim
+        "case": name, "time": a, "yardstick": yardstick, "yardstick_time": b, "ratio": a / b,
+        "within": within, "aim": aim,
     }  # fmt: skip
 
 

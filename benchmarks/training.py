@@ -50,7 +50,7 @@ class PaperLogits(nn.Module):
     def __init__(self, n_features: int, topology: Topology) -> None:
         super().__init__()
         self.linear = nn.Linear(n_features, topology.n_splits)
-        # A leaf adds relu(s) of each split that it does not lie left of, relu(-s) of each that it does not lie right of.
+        # A leaf adds relu(s) of all splits but those it lies left of, relu(-s) of all but those it lies right of.
         delta = torch.ones(topology.n_leaves, 2 * topology.n_splits)
         for j, (splits, sides) in enumerate(zip(*topology.paths)):
             for i, side in zip(splits, sides):

@@ -61,7 +61,6 @@ def test_class_weight_means_sample_weight():
     by_row = DTSemNetClassifier(**QUICK).fit(X, Y, sample_weight=weight[Y])
     assert by_class.tree_ == by_row.tree_
     balanced = DTSemNetClassifier(**QUICK, class_weight="balanced").fit(X, Y)
-    assert_allclose(balanced.tree_.n_classes if hasattr(balanced.tree_, "n_classes") else 3, 3)
     root = balanced._leaf_weight @ balanced.tree_.value
     assert_allclose(root / root.sum(), 1 / 3, atol=0.05)
 
@@ -77,7 +76,7 @@ def test_a_class_may_lose_its_leaves():
     y = (X[:, 0] > 0).astype(int)
     y[rng.choice(400, 12, replace=False)] = 2  # noise that no region holds
     fitted = DTSemNetClassifier(max_depth=2, random_state=0).fit(X, y)
-    assert 2 not in fitted.tree_.leaf_class
+    assert 2 not in fitted.predict(X)
     assert fitted.score(X, y) > 0.9
 
 
@@ -105,7 +104,7 @@ def test_validation_rows_judge_and_are_not_trained_on():
     X, y = load_iris(return_X_y=True)
     train, held = np.arange(0, 150, 2), np.arange(1, 150, 2)
     fitted = DTSemNetClassifier(**QUICK).fit(X[train], y[train], X_val=X[held], y_val=y[held])
-    assert fitted._leaf_weight.sum() == len(np.unique(X[train], axis=0)) or fitted._leaf_weight.sum() == len(train)
+    assert fitted._leaf_weight.sum() == len(train)
     # Other validation rows can choose another start, never another training.
     other = DTSemNetClassifier(**{**QUICK, "n_init": 1}).fit(X[train], y[train], X_val=X[:5], y_val=y[:5])
     assert other.tree_ == DTSemNetClassifier(**{**QUICK, "n_init": 1}).fit(X[train], y[train]).tree_

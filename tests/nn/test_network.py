@@ -141,7 +141,15 @@ def test_state_comes_back():
 
 
 def test_without_torch_the_import_says_how_to_install_it():
-    code = "import sys; sys.modules['torch'] = None\nimport dtsemnet.nn"
+    code = (
+        "import sys\n"
+        "class Without:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'torch':\n"
+        "            raise ModuleNotFoundError(name, name=name)\n"
+        "sys.meta_path.insert(0, Without())\n"
+        "import dtsemnet.nn"
+    )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert run.returncode == 1
     assert 'pip install "dtsemnet[torch]"' in run.stderr.splitlines()[-1]

@@ -33,7 +33,7 @@ def deal_classes(class_weight: Floats, n_leaves: int, *, proportional: bool) -> 
     >>> deal_classes(np.array([1.0, 5.0, 3.0]), 4, proportional=False).tolist()
     [1, 2, 0, 1]
     >>> deal_classes(np.array([1.0, 16.0]), 4, proportional=True).tolist()
-    [1, 0, 1, 1]
+    [1, 1, 0, 1]
     """
     order = np.argsort(-class_weight, kind="stable")[:n_leaves]
     if not proportional:
@@ -70,6 +70,7 @@ class ClassFitting(Fitting):
 
     settings = CLASSIFICATION
     by_class = True
+    most_epochs = 200
 
     @property
     def problem(self) -> Classification:
@@ -89,7 +90,7 @@ class ClassFitting(Fitting):
             classification_phases(self.options.training, setting, self.n_epochs(train)), setting.weight_decay, rng,
             name=f"start-{number}", callbacks=[ReassignLeaves(plan)],
         )  # fmt: skip
-        tree, error = self._with_leaves(self.skeleton(parameters.splits), train)
+        tree, error = self._with_leaves(self.skeleton(parameters.splits), parameters.leaf_class, train)
         merit = (error,) if validation is None else (self._error(tree, validation), error)
         return Candidate(tree, merit, history, setting, number)
 
@@ -105,7 +106,7 @@ class ClassFitting(Fitting):
         return validation_error(self.rows(validation))
 
     def as_it_is(self, tree: Tree, train: Sample, validation: Sample | None) -> Candidate:
-        counted, error = self._with_leaves(tree, train)
+        counted, error = self._with_leaves(tree, tree.leaf_class if tree.is_classifier else None, train)
         merit = (error,) if validation is None else (self._error(counted, validation), error)
         return Candidate(counted, merit, History(), None, 0)
 
@@ -120,14 +121,19 @@ class ClassFitting(Fitting):
             return frequencies(self.topology, table).argmax(axis=1)
         return deal_classes(weight, n_leaves, proportional=setting.proportional and self.options.training == "annealed")
 
-    def _with_leaves(self, tree: Tree, train: Sample) -> tuple[Tree, float]:
+    def _with_leaves(self, tree: Tree, leaf_class: Integers | None, train: Sample) -> tuple[Tree, float]:
         """Count the classes in the leaves; return the tree and its error on the rows counted."""
         leaf = leaves_of(tree, train)
         n_classes = self.problem.n_classes
         table = class_table(leaf, train.y, train.weight / train.weight.mean(), tree.n_leaves, n_classes)
+        shown = table.copy()
+        if leaf_class is not None:
+            # A leaf that no row reached holds the class it was trained for: rows to come will lie near its like.
+            empty = np.flatnonzero(table.sum(axis=1) == 0)
+            shown[empty, leaf_class[empty]] = 2
         names = self.data.feature_names
         counted = Tree(
-            tree.topology, tree.weight, tree.bias, frequencies(tree.topology, table),
+            tree.topology, tree.weight, tree.bias, frequencies(tree.topology, shown),
             feature_names=names, class_names=self.data.class_names,
         )  # fmt: skip
         right = table[np.arange(tree.n_leaves), counted.leaf_class].sum()

@@ -73,6 +73,7 @@ class Fitting(ABC):
 
     settings: tuple[Setting, ...]
     by_class: bool
+    most_epochs: int
 
     def __init__(self, options: Any, data: TrainingData, rng: np.random.Generator, init: Tree | None) -> None:
         self.options, self.data, self.init = options, data, init
@@ -167,7 +168,7 @@ class Fitting(ABC):
     def n_epochs(self, sample: Sample) -> int:
         """Epochs of one start."""
         given = self.options.max_iter
-        return int(given) if given is not None else n_epochs_for(len(sample), self.options.batch_size)
+        return int(given) if given is not None else n_epochs_for(len(sample), self.options.batch_size, self.most_epochs)
 
     def random_splits(self, rng: np.random.Generator) -> Floats:
         """Splits to start from: normal weights, so that scores have standard deviation about 1."""

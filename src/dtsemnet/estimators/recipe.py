@@ -59,22 +59,22 @@ class Setting:
 
 
 CLASSIFICATION = (
-    Setting(0.1, (1.0, 0.05), 0.01),
-    Setting(0.03, (3.0, 0.1), 0.03, proportional=True),
+    Setting(0.1, (1.0, 0.05), 0.01, proportional=True),
+    Setting(0.03, (3.0, 0.1), 0.03),
     Setting(0.1, (1.0, 0.05), 0.1, proportional=True),
-    Setting(0.03, (3.0, 0.1), 0.1),
+    Setting(0.03, (3.0, 0.1), 0.03, proportional=True),
 )
 REGRESSION = (
-    Setting(0.005, (1.0, 0.03), 0.03),
-    Setting(0.02, (0.3, 0.02), 0.03),
-    Setting(0.02, (1.0, 0.03), 0.3),
-    Setting(0.02, (1.0, 0.03), 0.03),
+    Setting(0.005, (1.0, 0.01), 0.03),
+    Setting(0.02, (0.3, 0.006), 0.03),
+    Setting(0.02, (1.0, 0.01), 0.3),
+    Setting(0.02, (1.0, 0.01), 0.03),
 )
 
 
-def n_epochs_for(n_rows: int, batch_size: int) -> int:
-    """Epochs that make about ``STEPS`` steps, between 20 and 200."""
-    return max(20, min(200, round(STEPS / max(1, n_rows / batch_size))))
+def n_epochs_for(n_rows: int, batch_size: int, most: int) -> int:
+    """Epochs that make about ``STEPS`` steps, between 20 and ``most``."""
+    return max(20, min(most, round(STEPS / max(1, n_rows / batch_size))))
 
 
 def classification_phases(training: str, setting: Setting, n_epochs: int) -> tuple[Phase, ...]:

@@ -30,6 +30,7 @@ class LeafFitting(Fitting):
 
     settings = REGRESSION
     by_class = False
+    most_epochs = 500
 
     def __init__(self, options: Any, data: TrainingData, rng: np.random.Generator, init: Tree | None) -> None:
         super().__init__(options, data, rng, init)

@@ -44,7 +44,7 @@ class DTSemNetRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
         "paper" is its Algorithm 1 with k = 4 and temperature 0.5: joint epochs, epochs on augmented samples, epochs
         on actual samples, leaves as trained. "straight_through" is the estimator the paper compares with.
     max_iter : int, optional
-        Epochs of each start. By default as many as make 4,500 steps, between 20 and 200.
+        Epochs of each start. By default as many as make 4,500 steps, between 20 and 500.
     learning_rate, weight_decay : float, optional
         Step size of Adam and decoupled decay of the splits. By default those of the settings tried.
     l1 : float, default=0.0

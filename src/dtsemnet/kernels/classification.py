@@ -72,7 +72,7 @@ def _pool_by_max(logit: Floats, leaf_class: Integers, pooled: Floats, chosen: In
 
 
 @kernel
-def _keep_larger(z: Floats, number: int, top: Floats, place: Integers) -> None:
+def _keep_larger(z: Floats, number: Any, top: Floats, place: Integers) -> None:
     for b in range(len(z)):
         better = z[b] > top[b]  # strictly: the first of equals keeps its place
         top[b] = z[b] if better else top[b]
@@ -127,7 +127,7 @@ def _cross_entropy(pooled: Floats, chosen: Integers, y: Integers, weight: Floats
     loss = 0.0
     for b in range(n_samples):
         # The leaf reached has logit 0, so the best class has at least that; a nan among the scores hides it.
-        loss += real(0) if top[b] >= 0 else real(np.nan)
+        loss += 0.0 if top[b] >= 0 else np.nan
     if q > 0:
         exponent, inverse = real(q), 1.0 / q
         for b in range(n_samples):
@@ -157,7 +157,7 @@ def _give_to_chosen(logit: Floats, leaf_class: Integers, gradient: Floats, chose
 
 
 @kernel
-def _give(z: Floats, gradient: Floats, place: Integers, number: int) -> None:
+def _give(z: Floats, gradient: Floats, place: Integers, number: Any) -> None:
     zero = z.dtype.type(0)
     for b in range(len(z)):
         z[b] = gradient[b] if place[b] == number else zero

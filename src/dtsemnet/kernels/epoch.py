@@ -27,7 +27,7 @@ Floats = NDArray[np.floating[Any]]
 Integers = NDArray[np.integer[Any]]
 
 PATH_COST = 250
-"""Multiplications of a dense product in the time of one step up a path, as measured: tells which gradient is cheaper."""
+"""Multiplications of a dense product in the time of one step up a path, as measured: tells which is cheaper."""
 
 
 class Rates(NamedTuple):
@@ -160,8 +160,9 @@ def class_epoch(
         for r in range(size):
             y_batch[r], weight_batch[r] = y[order[start + r]], weight[order[start + r]]
         loss = class_gradients(
-            batch, y_batch[:size], weight_batch[:size], children, leaf_class, n_classes, splits, temperature, q, gradient
-        )
+            batch, y_batch[:size], weight_batch[:size], children, leaf_class, n_classes, splits, temperature, q,
+            gradient,
+        )  # fmt: skip
         total += loss
         if not np.isfinite(loss):
             break

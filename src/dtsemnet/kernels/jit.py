@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -39,12 +40,19 @@ def kernel(function: F) -> F:
 
 
 def _stamp(compiled: Any) -> None:
-    """Let a cached kernel expire when any kernel changes: numba looks at its own file, not at those it calls."""
+    """Make numba's cache safe where it is not.
+
+    A cached kernel expires when any kernel changes: numba looks at its own file alone, not at those it calls. And
+    the files of one process get names of their own: numba numbers them, so two processes that compile two signatures
+    of one kernel at once would write them to one file, and the index could send one to the other's machine code.
+    """
     file = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
-    if file is not None and hasattr(file, "_source_stamp"):
+    if file is not None and hasattr(file, "_source_stamp") and hasattr(file, "_data_name_pattern"):
         file._source_stamp = (file._source_stamp, _SOURCES)
+        file._data_name_pattern = file._data_name_pattern.replace(".{number", f".{_PROCESS}.{{number")
 
 
+_PROCESS = uuid.uuid4().hex[:12]
 _SOURCES = hashlib.sha256(
     b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
 ).hexdigest()

@@ -8,8 +8,8 @@ passes to its left child ``-relu(s)``, to its right child ``-relu(-s)``, so
 
 and one pass over the splits, O(splits) for each sample, gives every gradient.
 The inner loops run over the batch, where memory is contiguous and iterations
-are independent, so that the compiler vectorises them; each is a function of its
-rows, since inside a larger function the compiler often fails to.
+are independent, so that the compiler vectorises them; those that read and write
+several rows are functions of their own, or it would not.
 
 Row ``i < n_splits`` of ``node`` is split ``i``; row ``n_splits + j`` is leaf ``j``.
 
@@ -124,20 +124,17 @@ def best_leaves(logit: Floats, best: Floats, index: Integers) -> None:
     index[:, :] = 0
     carried, number = np.empty(n_samples, logit.dtype), np.empty(n_samples, index.dtype)
     for j in range(n_leaves - 1, -1, -1):
-        carried[:] = logit[j]
-        number[:] = j
+        for b in range(n_samples):
+            carried[b] = logit[j, b]
+            number[b] = j
         for r in range(min(n_leaves - j, len(best))):
-            _push(carried, number, best[r], index[r])
-
-
-@kernel
-def _push(carried: Floats, number: Integers, value: Floats, place: Integers) -> None:
-    """Exchange what is carried with a rank that does not beat it."""
-    for b in range(len(carried)):
-        old, old_place, new, new_place = value[b], place[b], carried[b], number[b]
-        moves = new >= old
-        value[b], carried[b] = new if moves else old, old if moves else new
-        place[b], number[b] = new_place if moves else old_place, old_place if moves else new_place
+            for b in range(n_samples):
+                value, place = best[r, b], index[r, b]
+                moves = carried[b] >= value
+                best[r, b] = carried[b] if moves else value
+                index[r, b] = number[b] if moves else place
+                carried[b] = value if moves else carried[b]
+                number[b] = place if moves else number[b]
 
 
 @kernel
