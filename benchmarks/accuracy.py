@@ -183,7 +183,10 @@ def main() -> None:
     for r in results:
         with RECORDS.open("a") as file:
             file.write(json.dumps(r) + "\n")
-        print(f"{r['name']:24s} {np.mean(r['test']):8.3f}  paper {r['paper']}  {np.median(r['cpu_seconds']):.2f} s", flush=True)
+        print(
+            f"{r['name']:24s} {np.mean(r['test']):8.3f}  paper {r['paper']}  {np.median(r['cpu_seconds']):.2f} s",
+            flush=True,
+        )
         write_page()
 
 

@@ -21,7 +21,7 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, random_
 classifier = DTSemNetClassifier(max_depth=2, random_state=0).fit(X_train, y_train)
 print(f"test accuracy {classifier.score(X_test, y_test):.3f}, {classifier.get_n_leaves()} leaves\n")
 
-print(to_text(classifier.model_, X_train, digits=3))
+print(to_text(classifier, X_train, digits=3))
 
 some = slice(None, None, 60)
 print("\nsome test rows:")

@@ -29,7 +29,7 @@ stays = np.where(worth + rng.normal(0, 0.3, n) > 1.0, "stays", "leaves")
 train, test = table[:700], table[700:]
 classifier = DTSemNetClassifier(max_depth=1, random_state=0).fit(train, stays[:700])
 print(f"test accuracy {classifier.score(test, stays[700:]):.3f}\n")
-print(to_text(classifier.model_, train, digits=2))
+print(to_text(classifier, train, digits=2))
 
 print("\nwhat each column becomes:")
 for column in classifier.model_.encoder.columns:

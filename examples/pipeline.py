@@ -24,4 +24,4 @@ search.fit(X_train, y_train)
 for setting, score in zip(search.cv_results_["params"], search.cv_results_["mean_test_score"]):
     print(f"{setting['select__k']} columns, depth {setting['tree__max_depth']}: {score:.3f} in cross-validation")
 print(f"\nchosen: {search.best_params_}, test accuracy {search.score(X_test, y_test):.3f}\n")
-print(to_text(search.best_estimator_["tree"].model_, digits=3))
+print(to_text(search.best_estimator_["tree"], digits=3))

@@ -18,7 +18,7 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, random_
 for leaf in ("linear", "constant"):
     regressor = DTSemNetRegressor(max_depth=1, leaf=leaf, random_state=0).fit(X_train, y_train)
     print(f"{leaf} leaves, test R² {regressor.score(X_test, y_test):.3f}")
-    print(to_text(regressor.model_, X_train, digits=3) + "\n")
+    print(to_text(regressor, X_train, digits=3) + "\n")
 
 # Far outside the training rows a linear model would run away; the guard holds it.
 far = X_train.max().to_frame().T * 10

@@ -98,6 +98,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             self._encoder.feature_names,
             self._class_names(),
         )
+        del rows, codes, weight  # what training needs of them is in the sample
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         self._previous_tree = None if previous is None else previous.tree
         tree = self._fit_tree(data, np.random.default_rng(seed))

@@ -77,6 +77,9 @@ class ClassFitting(Fitting):
         assert self.data.class_names is not None
         return Classification(len(self.data.class_names))
 
+    def setting(self, number: int) -> Setting:
+        return super().setting(number).at_depth(self.topology.depth)
+
     def first_parameters(self) -> Parameters:
         assert self.init is not None
         return Parameters(self.first_splits(self.rng), leaf_class=self.init.leaf_class)
@@ -125,7 +128,7 @@ class ClassFitting(Fitting):
         """Count the classes in the leaves; return the tree and its error on the rows counted."""
         leaf = leaves_of(tree, train)
         n_classes = self.problem.n_classes
-        table = class_table(leaf, train.y, train.weight / train.weight.mean(), tree.n_leaves, n_classes)
+        table = class_table(leaf, train.y, train.weight, tree.n_leaves, n_classes) / train.weight.mean()
         shown = table.copy()
         if leaf_class is not None:
             # A leaf that no row reached holds the class it was trained for: rows to come will lie near its like.

@@ -87,6 +87,10 @@ class Fitting(ABC):
     def problem(self) -> Problem:
         """What the engine solves."""
 
+    def setting(self, number: int) -> Setting:
+        """What a start is trained with, each setting in turn."""
+        return self.settings[number % len(self.settings)]
+
     @abstractmethod
     def first_parameters(self) -> Parameters:
         """The initial tree in training coordinates."""
@@ -135,7 +139,7 @@ class Fitting(ABC):
         )
 
         def start(number: int) -> Candidate:
-            setting = self.settings[number % len(self.settings)].override(o.learning_rate, o.weight_decay)
+            setting = self.setting(number).override(o.learning_rate, o.weight_decay)
             setting = setting if self.init is None else setting.warm()
             return self.candidate(plan, number, setting, train, validation, streams[number])
 

@@ -39,12 +39,21 @@ class Setting:
         Decoupled decay of the splits.
     proportional : bool
         Leaves dealt out to classes by the root of their frequency, else in turn (classification).
+    q : float
+        Last exponent of the bounded loss; 0 is cross-entropy (classification).
     """
 
     learning_rate: float
     temperature: tuple[float, float]
     weight_decay: float
     proportional: bool = False
+    q: float = 0.7
+
+    def at_depth(self, depth: int) -> Setting:
+        """Fit the setting, made for depth 4, to a deeper classifier: its logits sum more margins, so they are larger."""
+        factor = max(1.0, depth / 4)
+        first, last = self.temperature
+        return replace(self, learning_rate=self.learning_rate / factor, temperature=(first * factor, last * factor))
 
     def override(self, learning_rate: float | None, weight_decay: float | None) -> Setting:
         """Use the numbers that the user gave."""
@@ -59,10 +68,10 @@ class Setting:
 
 
 CLASSIFICATION = (
-    Setting(0.1, (1.0, 0.05), 0.01, proportional=True),
-    Setting(0.03, (3.0, 0.1), 0.03),
-    Setting(0.1, (1.0, 0.05), 0.1, proportional=True),
+    Setting(0.1, (1.0, 0.05), 0.01),
     Setting(0.03, (3.0, 0.1), 0.03, proportional=True),
+    Setting(0.1, (1.0, 0.05), 0.1, proportional=True),
+    Setting(0.03, (3.0, 0.1), 0.03, q=0.0),
 )
 REGRESSION = (
     Setting(0.005, (1.0, 0.01), 0.03),
@@ -83,7 +92,7 @@ def classification_phases(training: str, setting: Setting, n_epochs: int) -> tup
         return (Phase(n_epochs, Decay(setting.learning_rate, 0.98)),)
     # The bounded loss grows in over training: first every row pulls, at last those that some leaf can serve.
     annealed = Geometric(*setting.temperature, until=0.7, after=0.0)
-    return (Phase(n_epochs, Cosine(setting.learning_rate), temperature=annealed, q=Linear(0.0, 0.7)),)
+    return (Phase(n_epochs, Cosine(setting.learning_rate), temperature=annealed, q=Linear(0.0, setting.q)),)
 
 
 def regression_phases(training: str, setting: Setting, n_epochs: int, *, closed_form: bool) -> tuple[Phase, ...]:

@@ -72,7 +72,9 @@ def train_once(
 
         make = functools.partial(torch_engine, device=plan.device or "cpu")
     penalties = Penalties(split_decay=weight_decay, split_l1=plan.split_l1, clip=plan.clip)
-    engine: Engine = make(plan.problem, plan.topology, plan.rows, parameters, batch_size=plan.batch_size, penalties=penalties)
+    engine: Engine = make(
+        plan.problem, plan.topology, plan.rows, parameters, batch_size=plan.batch_size, penalties=penalties
+    )
     history = train(
         engine, phases, rng, n_samples=len(plan.rows.X), monitor=plan.monitor, patience=plan.patience, tol=plan.tol,
         callbacks=[*callbacks, *([plan.bar.run(name)] if plan.bar else [])],

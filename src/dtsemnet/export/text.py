@@ -20,12 +20,12 @@ from dtsemnet.tree import Column, Encoder, Identity, Model, Tree, fold_affine
 __all__ = ["to_text"]
 
 
-def to_text(tree: Tree | Model, X: Any = None, *, digits: int = 4) -> str:
+def to_text(tree: Any, X: Any = None, *, digits: int = 4) -> str:
     """Write a tree as text that a person can follow.
 
     Parameters
     ----------
-    tree : Tree or Model
+    tree : Tree, Model or fitted estimator
         A model is shown in the units of its columns: affine maps are folded into the splits.
     X : array_like or data frame, optional
         Rows to count: each leaf shows how many of them reach it.
@@ -49,8 +49,9 @@ def to_text(tree: Tree | Model, X: Any = None, *, digits: int = 4) -> str:
             ├─ yes: long (100 %)
             └─ no:  short (100 %)
     """
+    tree = getattr(tree, "model_", tree)
     if not isinstance(tree, (Tree, Model)):
-        raise TypeError(f"tree must be a Tree or a Model, got {type(tree).__name__}.")
+        raise TypeError(f"tree must be a Tree, a Model or a fitted estimator, got {type(tree).__name__}.")
     counts = None if X is None else np.bincount(tree.apply(X), minlength=_bare(tree).n_leaves)
     shown, labels, remark = _in_raw_units(tree)
     writer = _Writer(shown, labels, digits, counts)

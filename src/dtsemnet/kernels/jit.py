@@ -66,7 +66,7 @@ class _Announcement(event.Listener):
 
     def on_start(self, event: event.Event) -> None:
         dispatcher = event.data.get("dispatcher")
-        module = getattr(getattr(dispatcher, "py_func", None), "__module__", "")
+        module = getattr(getattr(dispatcher, "py_func", None), "__module__", None) or ""
         if not self.said and module.startswith("dtsemnet."):
             self.said = True
             logger.warning("dtsemnet: compiling kernels for this machine (under a minute, kept for the next time)")
