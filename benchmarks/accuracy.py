@@ -151,7 +151,7 @@ def write_page() -> None:
     lines = [
         "# Accuracy of a default fit",
         "",
-        "Written by `benchmarks/accuracy.py` from `benchmarks/accuracy.jsonl`, which holds seeds, versions and commands.",
+        "Written by `benchmarks/accuracy.py` from its records, which hold seeds, versions and commands.",
         "Classification: test accuracy in percent. Regression: test RMSE in the unit of the paper's tables.",
         "Nothing is set but `max_depth` and `random_state`; the paper's figures were tuned for each set.",
         "",

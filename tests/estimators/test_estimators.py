@@ -154,7 +154,7 @@ def test_calibration_and_set_output():
     calibrated = CalibratedClassifierCV(classifier(), cv=2).fit(X, y)
     assert calibrated.score(X, y) > 0.9
     pipeline = make_pipeline(StandardScaler().set_output(transform="pandas"), classifier()).fit(X, y)
-    assert list(pipeline[-1].feature_names_in_)[0] == "x0"
+    assert pipeline[-1].feature_names_in_[0] == "x0"
 
 
 def test_metadata_routing_passes_sample_weight():

@@ -147,7 +147,7 @@ def test_a_nan_names_the_epoch_and_leaves_no_tree_behind():
     rows.X[3] = np.nan
     engine = cpu_engine(Classification(2), TOPOLOGY, rows,
                         Parameters(np.ones((7, 5)), leaf_class=np.arange(8) % 2))  # fmt: skip
-    with pytest.raises(FloatingPointError, match="epoch 0.*batch"):
+    with pytest.raises(FloatingPointError, match=r"epoch 0.*batch"):
         run(engine)
 
 

@@ -98,7 +98,7 @@ class ClassFitting(Fitting):
         return Candidate(tree, merit, history, setting, number)
 
     def finish(self, plan: Callable[[], Plan], best: Candidate, streams: list[Any]) -> Candidate:
-        """Train the best start once more, on all rows; a tree kept as it is, or stopped early, has its leaves counted."""
+        """Train the best start once more, on all rows; of a tree kept as it is, or stopped early, count the leaves."""
         sample = self.data.sample
         if best.setting is None or self.options.early_stopping:
             return replace(self.as_it_is(best.tree, sample, None), history=best.history)

@@ -50,7 +50,7 @@ class Setting:
     q: float = 0.7
 
     def at_depth(self, depth: int) -> Setting:
-        """Fit the setting, made for depth 4, to a deeper classifier: its logits sum more margins, so they are larger."""
+        """Fit a setting made for depth 4 to a deeper classifier: its logits sum more margins, so they are larger."""
         factor = max(1.0, depth / 4)
         first, last = self.temperature
         return replace(self, learning_rate=self.learning_rate / factor, temperature=(first * factor, last * factor))

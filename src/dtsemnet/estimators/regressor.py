@@ -180,7 +180,7 @@ class DTSemNetRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
         return self.tree_.predict(self._encoded(X))
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Go on with more rows: one epoch of small steps on the splits, leaves updated as if fitted to all rows so far."""
+        """Go on with more rows: small steps on the splits, leaves updated as if fitted to all rows so far."""
         check_parameters(self)
         if not hasattr(self, "model_"):
             return self._fit(X, y, sample_weight, (None, None, None))
