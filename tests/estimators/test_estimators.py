@@ -78,7 +78,7 @@ def test_a_fit_resumes_from_its_checkpoints_to_the_same_bytes(make, data, tmp_pa
     with pytest.raises(SystemExit):
         make(checkpoint=tmp_path).fit(*data)
     monkeypatch.undo()
-    assert (tmp_path / "search" / "start-0.npz").exists()
+    assert (tmp_path / "start-0.npz").exists()
     assert make(checkpoint=tmp_path).fit(*data).tree_.fingerprint() == whole
 
 

@@ -160,7 +160,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         plan = Plan(fitting.problem, fitting.topology, rows, self.batch_size, 0.0, self.l1, self.engine, self.device)
         with one_thread():
             parameters, history = train_once(
-                plan, fitting.first_parameters(), (phase,), 0.0, np.random.default_rng(0), name="partial"
+                plan, fitting.first_parameters(), (phase,), 0.0, np.random.default_rng(0), number=0
             )
         self.history_.epochs.extend(history.epochs)
         return parameters

@@ -91,7 +91,7 @@ class ClassFitting(Fitting):
         parameters, history = train_once(
             plan, Parameters(splits, leaf_class=self._first_classes(train, setting)),
             classification_phases(self.options.training, setting, self.n_epochs(train)), setting.weight_decay, rng,
-            name=f"start-{number}", callbacks=[ReassignLeaves(plan)],
+            number=number, callbacks=[ReassignLeaves(plan)],
         )  # fmt: skip
         tree, error = self._with_leaves(self.skeleton(parameters.splits), parameters.leaf_class, train)
         merit = (error,) if validation is None else (self._error(tree, validation), error)

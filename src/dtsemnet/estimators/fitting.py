@@ -12,7 +12,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -132,7 +131,7 @@ class Fitting(ABC):
         o = self.options
         early = o.early_stopping and validation is not None
         plan = replace(
-            self._plan(self.rows(train), "search", bar),
+            self._plan(self.rows(train), "start", bar),
             monitor=self.monitor(validation) if early and validation is not None else None,
             patience=o.n_iter_no_change if early else None,
             tol=o.tol,
@@ -150,14 +149,14 @@ class Fitting(ABC):
         if aside and o.refit and best.history.stopped != "interrupt":
             del plan  # and its rows, before they are copied once more
             with one_thread():
-                best = self.finish(lambda: self._plan(self.rows(self.data.sample), "final", bar), best, streams)
+                best = self.finish(lambda: self._plan(self.rows(self.data.sample), "all rows", bar), best, streams)
         return Outcome(best.tree, best.history, tuple(candidates))
 
-    def _plan(self, rows: Rows, folder: str, bar: ProgressBar | None) -> Plan:
+    def _plan(self, rows: Rows, stage: str, bar: ProgressBar | None) -> Plan:
         o = self.options
         return Plan(
             self.problem, self.topology, rows, o.batch_size, o.max_grad_norm or 0.0, o.l1, o.engine, o.device,
-            checkpoint=None if o.checkpoint is None else Path(o.checkpoint) / folder, bar=bar,
+            checkpoint=o.checkpoint, stage=stage, bar=bar,
         )  # fmt: skip
 
     def rows(self, sample: Sample) -> Rows:

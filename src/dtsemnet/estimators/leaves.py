@@ -29,7 +29,7 @@ __all__ = ["RidgePaths", "class_table", "frequencies", "guard_of", "node_sums", 
 Floats = NDArray[Any]
 Integers = NDArray[Any]
 
-PENALTIES = (0.1, 1.0, 10.0, 100.0, 1000.0)
+PENALTIES = (0.1, 1.0, 10.0, 100.0, 1e3, 1e4)
 """Ridge penalties tried, in rows: a penalty of 10 weighs like ten rows of standardised inputs."""
 
 

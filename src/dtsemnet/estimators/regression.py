@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,16 @@ Floats = NDArray[Any]
 Integers = NDArray[Any]
 
 LOSSES = {"squared_error": "squared", "absolute_error": "absolute", "huber": "huber", "quantile": "pinball"}
+
+
+class Way(NamedTuple):
+    """A way to fit the leaves: whether rows count for their second choice too, and the ridge penalty."""
+
+    augmented: bool
+    penalty: float
+
+
+WAYS = tuple(Way(augmented, penalty) for augmented in (False, True) for penalty in PENALTIES)
 
 
 class LeafFitting(Fitting):
@@ -73,37 +84,38 @@ class LeafFitting(Fitting):
         parameters, history = train_once(
             plan, Parameters(self.first_splits(rng), self._first_leaves(rng)),
             regression_phases(self.options.training, setting, self.n_epochs(train), closed_form=self.closed_form),
-            setting.weight_decay, rng, name=f"start-{number}",
+            setting.weight_decay, rng, number=number,
         )  # fmt: skip
         assert parameters.leaves is not None
         skeleton = self.skeleton(parameters.splits)
         if self.closed_form:
-            tree, merit = self._refit(skeleton, train, validation)
-        else:
-            leaves = parameters.leaves.astype(np.float64).reshape(self.topology.n_leaves, train.y.shape[1], -1)
-            tree, merit = self._judge(skeleton, [leaves], train, validation)
-        return Candidate(tree, (merit,), history, setting, number)
+            tree, merit, way = self._refit(skeleton, train, validation)
+            return Candidate(tree, (merit,), history, setting, number, way)
+        leaves = parameters.leaves.astype(np.float64).reshape(self.topology.n_leaves, train.y.shape[1], -1)
+        (merit,) = self._losses(skeleton, [leaves], train, train if validation is None else validation)
+        return Candidate(self._tree(skeleton, leaves, train), (merit,), history, setting, number)
 
     def finish(self, plan: Callable[[], Plan], best: Candidate, streams: list[Any]) -> Candidate:
         """Fit the leaves of the best tree to all rows; its splits, chosen on rows they had not seen, stay."""
         if not self.closed_form:
             return best
-        tree, merit = self._refit(best.tree, self.data.sample, None)
-        return Candidate(tree, (merit,), best.history, best.setting, best.number)
+        tree, _, _ = self._refit(best.tree, self.data.sample, None, [best.way])
+        return replace(best, tree=tree)
 
     def monitor(self, validation: Sample) -> Callable[[Engine], float]:
         return validation_loss(self.rows(validation), Step(0.0))
 
     def as_it_is(self, tree: Tree, train: Sample, validation: Sample | None) -> Candidate:
         if self.closed_form:
-            refitted, merit = self._refit(tree, train, validation)
-        else:
-            linear = self.options.leaf == "linear"
-            paths = ridge_paths(
-                tree, self._scaled(train), self.scaling, linear=linear, augmented=False, penalties=(1.0,)
-            )
-            refitted, merit = self._judge(tree, [paths.leaves[0]], train, validation)
-        return Candidate(refitted, (merit,), History(), None, 0)
+            refitted, merit, way = self._refit(tree, train, validation)
+            return Candidate(refitted, (merit,), History(), None, 0, way)
+        paths = ridge_paths(
+            tree, self._scaled(train), self.scaling, linear=self.options.leaf == "linear", augmented=False,
+            penalties=(1.0,),
+        )  # fmt: skip
+        model = paths.leaves[0]
+        (merit,) = self._losses(tree, [model], train, train if validation is None else validation)
+        return Candidate(self._tree(tree, model, train), (merit,), History(), None, 0)
 
     def _first_leaves(self, rng: np.random.Generator) -> Floats:
         """Small random models, or those of the initial tree in training coordinates."""
@@ -118,42 +130,37 @@ class LeafFitting(Fitting):
         slopes, offset = coef / self.y_scale[:, None], (value - self.y_center) / self.y_scale
         return self.scaling.unfold(slopes.reshape(n_rows, -1), offset.ravel())
 
-    def _refit(self, tree: Tree, train: Sample, validation: Sample | None) -> tuple[Tree, float]:
-        """Fit all leaves for each penalty, with and without second choices, and keep the best."""
-        scaled = self._scaled(train)
-        paths = [
-            ridge_paths(
-                tree, scaled, self.scaling, linear=self.options.leaf == "linear", augmented=augmented,
-                penalties=PENALTIES,
-            )
-            for augmented in (False, True)
-        ]  # fmt: skip
-        models = [leaves for path in paths for leaves in path.leaves]
-        if validation is None:
-            errors = np.concatenate([path.left_out for path in paths])
-            best = int(np.argmin(errors))
-            return self._tree(tree, models[best], train), float(errors[best])
-        return self._judge(tree, models, train, validation)
+    def _refit(
+        self, tree: Tree, train: Sample, validation: Sample | None, ways: Sequence[Way] = WAYS
+    ) -> tuple[Tree, float, Way]:
+        """Fit all leaves in each of the ways and keep the best, with its loss and the way."""
+        models, errors = [], []
+        for augmented in (False, True):
+            penalties = tuple(way.penalty for way in ways if way.augmented == augmented)
+            if penalties:
+                paths = ridge_paths(
+                    tree, self._scaled(train), self.scaling, linear=self.options.leaf == "linear",
+                    augmented=augmented, penalties=penalties,
+                )  # fmt: skip
+                models += list(paths.leaves)
+                errors += list(paths.left_out)
+        if validation is not None:
+            errors = self._losses(tree, models, train, validation)
+        best = int(np.argmin(errors))
+        return self._tree(tree, models[best], train), float(errors[best]), ways[best]
 
-    def _judge(
-        self, tree: Tree, models: Sequence[Floats], train: Sample, validation: Sample | None
-    ) -> tuple[Tree, float]:
-        """Keep the leaf models of smallest loss on validation rows (training rows where there are none)."""
-        sample = train if validation is None else validation
-        leaf, target = leaves_of(tree, sample), self._standard(sample)
-        lower, upper = self._guard(tree, train)
-        design = np.ones((len(sample), 1))
+    def _losses(self, tree: Tree, models: Sequence[Floats], train: Sample, judges: Sample) -> list[float]:
+        """Loss of each set of leaf models on the rows that judge, guarded by the rows of training."""
+        leaf, target = leaves_of(tree, judges), self._standard(judges)
+        lower, upper = ((bound - self.y_center) / self.y_scale for bound in self._guard(tree, train))
+        design = np.ones((len(judges), 1))
         if self.options.leaf == "linear":
-            design = np.hstack([self.scaling.apply(sample, np.float64), design])
+            design = np.hstack([self.scaling.apply(judges, np.float64), design])
         losses = []
         for model in models:
-            output = np.einsum("nc,noc->no", design, model[leaf])
-            output = np.clip(
-                output, (lower[leaf] - self.y_center) / self.y_scale, (upper[leaf] - self.y_center) / self.y_scale
-            )
-            losses.append(float(np.average(self._loss(output - target).mean(axis=1), weights=sample.weight)))
-        best = int(np.argmin(losses))
-        return self._tree(tree, models[best], train), losses[best]
+            output = np.clip(np.einsum("nc,noc->no", design, model[leaf]), lower[leaf], upper[leaf])
+            losses.append(float(np.average(self._loss(output - target).mean(axis=1), weights=judges.weight)))
+        return losses
 
     def _loss(self, residual: Floats) -> Floats:
         """The loss that the user asked for, of standardised residuals."""

@@ -34,6 +34,8 @@ class Candidate:
     history: History
     setting: Any
     number: int
+    way: Any = None
+    """How its leaves were fitted, where there was a choice."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,8 @@ class Plan:
     patience: int | None = None
     tol: float = 0.0
     checkpoint: str | Path | None = None
+    stage: str = "start"
+    """What the runs of this plan are called."""
     bar: ProgressBar | None = None
 
 
@@ -62,7 +66,7 @@ def train_once(
     weight_decay: float,
     rng: np.random.Generator,
     *,
-    name: str,
+    number: int,
     callbacks: Sequence[Callback] = (),
 ) -> tuple[Parameters, History]:
     """Train one start to its end."""
@@ -75,10 +79,11 @@ def train_once(
     engine: Engine = make(
         plan.problem, plan.topology, plan.rows, parameters, batch_size=plan.batch_size, penalties=penalties
     )
+    shown = [plan.bar.run(f"{plan.stage} {number + 1}")] if plan.bar else []
     history = train(
         engine, phases, rng, n_samples=len(plan.rows.X), monitor=plan.monitor, patience=plan.patience, tol=plan.tol,
-        callbacks=[*callbacks, *([plan.bar.run(name)] if plan.bar else [])],
-        checkpoint=None if plan.checkpoint is None else Checkpoint(Path(plan.checkpoint) / f"{name}.npz"),
+        callbacks=[*callbacks, *shown],
+        checkpoint=None if plan.checkpoint is None else Checkpoint(Path(plan.checkpoint) / f"{plan.stage}-{number}.npz"),
     )  # fmt: skip
     found = engine.parameters()
     if not all(np.isfinite(array).all() for array in (found.splits, found.leaves) if array is not None):

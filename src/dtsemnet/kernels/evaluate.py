@@ -29,8 +29,11 @@ BLOCK = 256
 @kernel
 def with_ones(rows: Floats) -> Floats:
     """Put the column of ones behind some rows."""
-    batch = np.ones((len(rows), rows.shape[1] + 1), rows.dtype)
-    batch[:, :-1] = rows
+    n_samples, n_features = rows.shape
+    batch = np.ones((n_samples, n_features + 1), rows.dtype)
+    for r in range(n_samples):  # as loops: the assignment of a slice takes numba seconds to compile
+        for j in range(n_features):
+            batch[r, j] = rows[r, j]
     return batch
 
 
@@ -50,13 +53,18 @@ def choices(scores: Floats, children: Integers, n_choices: int) -> Integers:
     n_samples, n_splits = scores.shape
     found = np.empty((n_samples, n_choices), np.int64)
     for start in range(0, n_samples, BLOCK):
-        block = scores[start : start + BLOCK].T.copy()
-        size = block.shape[1]
+        size = min(BLOCK, n_samples - start)
+        block = np.empty((n_splits, size), scores.dtype)
+        for b in range(size):
+            for i in range(n_splits):
+                block[i, b] = scores[start + b, i]
         node = np.empty((2 * n_splits + 1, size), scores.dtype)
         leaf_logits(block, children, node)
         best, index = np.empty((n_choices, size), scores.dtype), np.empty((n_choices, size), np.int64)
         best_leaves(node[n_splits:], best, index)
-        found[start : start + BLOCK] = index.T
+        for b in range(size):
+            for r in range(n_choices):
+                found[start + b, r] = index[r, b]
     return found
 
 

@@ -66,10 +66,9 @@ def leaf_loss(
     prediction = _combine(share, output, y.shape[1])
     total = _derive(prediction, y, weight, loss, parameter)  # prediction now holds g
     if selector == STRAIGHT_THROUGH:
-        reached = share.copy()
-        _share_all(logit, temperature, share)
-        _logit_gradients(logit, output, prediction, share, temperature)
-        share[:, :] = reached
+        soft = np.empty_like(share)
+        _share_all(logit, temperature, soft)
+        _logit_gradients(logit, output, prediction, soft, temperature)
     elif k == 1:
         logit[:, :] = 0
     else:
@@ -196,7 +195,7 @@ def _augmented_loss(logit: Floats, output: Floats, y: Floats, weight: Floats, lo
     n_choices, n_outputs = min(2, n_leaves), y.shape[1]
     best, index = np.empty((n_choices, n_samples), logit.dtype), np.empty((n_choices, n_samples), np.int32)
     best_leaves(logit, best, index)
-    slope = np.zeros_like(output)
+    slope = np.zeros(output.shape, output.dtype)
     total, part = 0.0, output.dtype.type(1 / (n_choices * n_outputs))
     for r in range(n_choices):
         for b in range(n_samples):
@@ -205,6 +204,8 @@ def _augmented_loss(logit: Floats, output: Floats, y: Floats, weight: Floats, lo
                 value, derivative = _loss(output[row, b] - y[b, o], loss, output.dtype.type(parameter))
                 total += weight[b] * value * part
                 slope[row, b] = weight[b] * derivative * part
-    output[:, :] = slope
+    for row in range(len(output)):
+        for b in range(n_samples):
+            output[row, b] = slope[row, b]
     logit[:, :] = 0
     return total
