@@ -80,10 +80,10 @@ def train_once(
         plan.problem, plan.topology, plan.rows, parameters, batch_size=plan.batch_size, penalties=penalties
     )
     shown = [plan.bar.run(f"{plan.stage} {number + 1}")] if plan.bar else []
+    kept = None if plan.checkpoint is None else Checkpoint(Path(plan.checkpoint) / f"{plan.stage}-{number}.npz")
     history = train(
         engine, phases, rng, n_samples=len(plan.rows.X), monitor=plan.monitor, patience=plan.patience, tol=plan.tol,
-        callbacks=[*callbacks, *shown],
-        checkpoint=None if plan.checkpoint is None else Checkpoint(Path(plan.checkpoint) / f"{plan.stage}-{number}.npz"),
+        callbacks=[*callbacks, *shown], checkpoint=kept,
     )  # fmt: skip
     found = engine.parameters()
     if not all(np.isfinite(array).all() for array in (found.splits, found.leaves) if array is not None):
