@@ -1,8 +1,7 @@
 """What the leaves of a finished tree hold, computed from the rows that reach them.
 
 Classes: frequencies, each node shrunk towards its parent as by one row of it,
-so that a leaf without rows answers like its neighbourhood and no frequency is
-overconfident. One row more or less is what a majority differs by at least, so
+so that no frequency is overconfident because a leaf is small. One row more or less is what a majority differs by at least, so
 the most frequent class of a leaf stays its class.
 
 Linear models: ridge regression in each leaf towards the linear model of all
