@@ -250,6 +250,26 @@ def test_partial_fit_of_a_regressor_follows_new_rows():
 
 
 @BOTH
+def test_partial_fit_goes_on_after_loading(make, data, tmp_path):
+    make().fit(*data).save(tmp_path / "model.json")
+    loaded = type(make()).load(tmp_path / "model.json").partial_fit(*data)
+    assert loaded.score(*data) > 0.3
+
+
+@BOTH
+def test_an_estimator_may_be_the_start(make, data):
+    fitted = make().fit(*data)
+    assert make(init=fitted.model_).fit(*data).tree_ == make(init=fitted.tree_).fit(*data).tree_
+
+
+@BOTH
+def test_a_checkpoint_of_other_data_is_refused(make, data, tmp_path):
+    make(checkpoint=tmp_path).fit(*data)
+    with pytest.raises(ValueError, match="belongs to another run"):
+        make(checkpoint=tmp_path).fit(data[0] * np.linspace(1, 2, len(data[0]))[:, None], data[1])
+
+
+@BOTH
 def test_early_stopping_keeps_the_best_epoch(make, data):
     estimator = make(early_stopping=True, max_iter=200, n_iter_no_change=5, n_init=1, refit=False).fit(*data)
     scores = estimator.validation_scores_

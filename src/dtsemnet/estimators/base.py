@@ -21,7 +21,7 @@ from dtsemnet.engine import Parameters
 from dtsemnet.estimators import persistence
 from dtsemnet.estimators.fitting import Fitting, TrainingData
 from dtsemnet.estimators.inputs import as_table, encode, fit_encoder
-from dtsemnet.estimators.leaves import leaves_of, node_sums
+from dtsemnet.estimators.leaves import count_rows, node_sums
 from dtsemnet.estimators.parameters import check_parameters
 from dtsemnet.estimators.sample import Sample, Scaling, merge
 from dtsemnet.estimators.search import Plan, one_thread, train_once
@@ -109,8 +109,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
     def _keep(self, tree: Tree, sample: Sample) -> None:
         """Set what is read after fitting."""
         self.model_ = Model(self._encoder, tree, Identity())
-        leaf = leaves_of(tree, sample)
-        self._leaf_weight = np.bincount(leaf, sample.weight, tree.n_leaves)
+        self._leaf_weight = count_rows(tree, sample)
         self._importance = _importance(tree, self._leaf_weight, self._scaling, self._encoder)
 
     def _read_rows(self, X: Any, *, fresh: bool) -> NDArray[Any]:

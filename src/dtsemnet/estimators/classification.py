@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dtsemnet.engine import Classification, Engine, Parameters
 from dtsemnet.estimators.fitting import Fitting
-from dtsemnet.estimators.leaves import class_table, frequencies, leaves_of
+from dtsemnet.estimators.leaves import class_table, count_classes, frequencies
 from dtsemnet.estimators.recipe import CLASSIFICATION, Setting, classification_phases
 from dtsemnet.estimators.sample import Sample
 from dtsemnet.estimators.search import Candidate, Plan, train_once
@@ -119,16 +119,14 @@ class ClassFitting(Fitting):
             return self.init.leaf_class
         weight = np.bincount(train.y, train.weight, self.problem.n_classes)
         if self.init is not None:
-            leaf = leaves_of(self.init, train)
-            table = class_table(leaf, train.y, train.weight, n_leaves, self.problem.n_classes)
+            table = count_classes(self.init, train, self.problem.n_classes)
             return frequencies(self.topology, table).argmax(axis=1)
         return deal_classes(weight, n_leaves, proportional=setting.proportional and self.options.training == "annealed")
 
     def _with_leaves(self, tree: Tree, leaf_class: Integers | None, train: Sample) -> tuple[Tree, float]:
         """Count the classes in the leaves; return the tree and its error on the rows counted."""
-        leaf = leaves_of(tree, train)
         n_classes = self.problem.n_classes
-        table = class_table(leaf, train.y, train.weight, tree.n_leaves, n_classes) / train.weight.mean()
+        table = count_classes(tree, train, n_classes) / train.weight.mean()
         shown = table.copy()
         if leaf_class is not None:
             # A leaf that no row reached holds the class it was trained for: rows to come will lie near its like.
@@ -143,5 +141,5 @@ class ClassFitting(Fitting):
         return counted, float(1 - right / table.sum())
 
     def _error(self, tree: Tree, sample: Sample) -> float:
-        wrong = tree.leaf_class[leaves_of(tree, sample)] != sample.y
-        return float(np.average(wrong, weights=sample.weight))
+        table = count_classes(tree, sample, self.problem.n_classes)
+        return float(1 - table[np.arange(tree.n_leaves), tree.leaf_class].sum() / table.sum())

@@ -15,7 +15,7 @@ from sklearn.utils.validation import column_or_1d
 from dtsemnet.estimators.base import TreeEstimator
 from dtsemnet.estimators.classification import ClassFitting
 from dtsemnet.estimators.fitting import TrainingData
-from dtsemnet.estimators.leaves import class_table, frequencies, leaves_of
+from dtsemnet.estimators.leaves import count_classes, frequencies
 from dtsemnet.estimators.parameters import check_parameters
 from dtsemnet.training import History, Phase
 from dtsemnet.tree import Topology, Tree
@@ -279,8 +279,7 @@ class DTSemNetClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         splits = self._one_epoch(fitting, Phase(1, self.learning_rate or 0.003, q=0.7)).splits
         old, table = self.tree_, self.tree_.value * self._leaf_weight[:, None]
         moved = fitting.skeleton(splits)
-        leaf = leaves_of(moved, data.sample)
-        table = table + class_table(leaf, data.sample.y, data.sample.weight, old.n_leaves, len(self.classes_))
+        table = table + count_classes(moved, data.sample, len(self.classes_))
         tree = Tree(
             old.topology, moved.weight, moved.bias, frequencies(old.topology, table),
             feature_names=old.feature_names, class_names=old.class_names,

@@ -1,8 +1,9 @@
 """What the leaves of a finished tree hold, computed from the rows that reach them.
 
 Classes: frequencies, each node shrunk towards its parent as by one row of it,
-so that no frequency is overconfident because a leaf is small. One row more or less is what a majority differs by at least, so
-the most frequent class of a leaf stays its class.
+so that no frequency is overconfident because a leaf is small. One row more or
+less is what a majority differs by at least, so the most frequent class of a
+leaf stays its class.
 
 Linear models: ridge regression in each leaf towards the linear model of all
 rows, in closed form. The penalty, and whether rows for which a leaf is only the
@@ -23,7 +24,18 @@ from dtsemnet.estimators.sample import Sample, Scaling
 from dtsemnet.kernels.evaluate import choices
 from dtsemnet.tree import Topology, Tree
 
-__all__ = ["RidgePaths", "class_table", "frequencies", "guard_of", "node_sums", "ridge_paths", "update_leaves"]
+__all__ = [
+    "RidgePaths",
+    "class_table",
+    "count_classes",
+    "count_rows",
+    "frequencies",
+    "guard_of",
+    "leaves_of",
+    "node_sums",
+    "ridge_paths",
+    "update_leaves",
+]
 
 Floats = NDArray[Any]
 Integers = NDArray[Any]
@@ -43,6 +55,22 @@ def leaves_of(tree: Tree, sample: Sample) -> Integers:
 def class_table(leaf: Integers, y: Integers, weight: Floats, n_leaves: int, n_classes: int) -> Floats:
     """Weight of each class in each leaf."""
     return np.bincount(leaf * n_classes + y, weight, n_leaves * n_classes).reshape(n_leaves, n_classes)
+
+
+def count_classes(tree: Tree, sample: Sample, n_classes: int) -> Floats:
+    """Weight of each class in each leaf that the rows of a sample reach, block by block."""
+    table = np.zeros((tree.n_leaves, n_classes))
+    for part, rows in sample.blocks():
+        table += class_table(tree.apply(rows), sample.y[part], sample.weight[part], tree.n_leaves, n_classes)
+    return table
+
+
+def count_rows(tree: Tree, sample: Sample) -> Floats:
+    """Weight of the rows of a sample in each leaf."""
+    total = np.zeros(tree.n_leaves)
+    for part, rows in sample.blocks():
+        total += np.bincount(tree.apply(rows), sample.weight[part], tree.n_leaves)
+    return total
 
 
 def node_sums(topology: Topology, table: Floats) -> Floats:
