@@ -5,6 +5,9 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
+# scikit-learn's checks of array API input run only where scipy was told so before its import.
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
 # Repeatable draws, no deadline: the first call of a kernel compiles it.
 settings.register_profile(
     "dtsemnet",

@@ -85,5 +85,5 @@ def test_a_threshold_that_overflows_is_left_as_a_sum():
 
 
 def test_other_things_are_refused():
-    with pytest.raises(TypeError, match="Tree or a Model"):
+    with pytest.raises(TypeError, match="a Model or a fitted estimator"):
         to_text("tree")
