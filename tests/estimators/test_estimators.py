@@ -297,5 +297,14 @@ def test_progress_is_shown_when_asked_for_and_nothing_else(make, data, capfd):
 
 
 @BOTH
+def test_each_start_is_logged(make, data, caplog):
+    with caplog.at_level("INFO", logger="dtsemnet"):
+        make(n_init=3).fit(*data)
+    lines = [record.getMessage() for record in caplog.records if "start" in record.getMessage()]
+    assert len(lines) == 3
+    assert sum("kept" in line for line in lines) == 1
+
+
+@BOTH
 def test_the_html_repr_shows(make, data):
     assert "DTSemNet" in make().fit(*data)._repr_html_()

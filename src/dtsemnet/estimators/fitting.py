@@ -8,6 +8,7 @@ judges.
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -25,6 +26,8 @@ from dtsemnet.training import History, ProgressBar
 from dtsemnet.tree import Topology, Tree
 
 __all__ = ["Fitting", "Outcome", "TrainingData"]
+
+logger = logging.getLogger("dtsemnet")
 
 MIN_ROWS = 30
 """Fewest rows of which some are set aside: a handful could not tell two trees apart."""
@@ -76,8 +79,8 @@ class Fitting(ABC):
 
     def __init__(self, options: Any, data: TrainingData, rng: np.random.Generator, init: Tree | None) -> None:
         self.options, self.data, self.init = options, data, init
+        _check_memory(2**options.max_depth - 1 if init is None else init.n_splits, data.n_features)
         self.topology = Topology.complete(options.max_depth) if init is None else init.topology
-        _check_memory(self.topology, data.n_features)
         self.scaling = Scaling.of(data.sample)
         self.rng = rng
 
@@ -146,6 +149,9 @@ class Fitting(ABC):
         if self.init is not None:
             candidates = [self.as_it_is(self.init, train, validation), *candidates]
         best = min(candidates, key=lambda candidate: candidate.merit)
+        for candidate in candidates:
+            kept = "kept" if candidate is best else "dropped"
+            logger.info("start %d, %s: %s, %s", candidate.number, candidate.setting, candidate.merit, kept)
         if aside and o.refit and best.history.stopped != "interrupt":
             del plan  # and its rows, before they are copied once more
             with one_thread():
@@ -191,10 +197,11 @@ class Fitting(ABC):
         return Tree(self.topology, weight, bias, np.zeros((self.topology.n_leaves, 1)))
 
 
-def _check_memory(topology: Topology, n_features: int) -> None:
-    size = topology.n_splits * (n_features + 1) * 16
+def _check_memory(n_splits: int, n_features: int) -> None:
+    """Splits, their gradient and two moments, in float32."""
+    size = n_splits * (n_features + 1) * 16
     if size > 8e9:
         raise ValueError(
-            f"max_depth asks for {topology.n_splits} splits over {n_features} features, {size / 1e9:.0f} GB while "
+            f"max_depth asks for {n_splits} splits over {n_features} features, {size / 1e9:.0f} GB while "
             "training; lower max_depth."
         )

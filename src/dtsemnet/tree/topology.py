@@ -21,8 +21,8 @@ __all__ = ["Level", "Paths", "Topology", "MAX_DEPTH"]
 
 IntArray = NDArray[np.int64]
 
-MAX_DEPTH = 24
-"""Deepest complete tree that is built: its scores alone take 64 MB a row, so a larger number is a slip."""
+MAX_DEPTH = 20
+"""Deepest complete tree that is built: it has a million leaves, so a larger number is a slip."""
 
 
 class Level(NamedTuple):
