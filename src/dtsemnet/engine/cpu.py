@@ -22,6 +22,7 @@ from dtsemnet.engine.protocol import (
     Rows,
     Step,
     digest,
+    not_finite,
 )
 from dtsemnet.kernels import epoch, evaluate, regression
 from dtsemnet.tree import Topology
@@ -77,10 +78,7 @@ class _CpuEngine:
         self.n_steps += taken
         if not np.isfinite(total):
             rows = order[taken * self.batch_size : (taken + 1) * self.batch_size]
-            raise FloatingPointError(
-                f"the loss became {total} in batch {taken} of the epoch (rows {rows[:5].tolist()}...); "
-                "lower the learning rate, or look for huge values in X, y or the sample weights."
-            )
+            raise not_finite(total, taken, rows.tolist())
         return total / float(self.rows.weight[order].sum(dtype=np.float64))
 
     def reached(self, X: Floats) -> Integers:

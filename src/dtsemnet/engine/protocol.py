@@ -149,6 +149,14 @@ def digest(rows: Rows, batch_size: int, penalties: Penalties) -> bytes:
     return content.digest()
 
 
+def not_finite(loss: float, batch: int, rows: list[int]) -> FloatingPointError:
+    """What an engine raises when the loss of a batch is no number."""
+    return FloatingPointError(
+        f"the loss became {loss} in batch {batch} of the epoch (rows {rows[:5]}...); "
+        "lower the learning rate, or look for huge values in X, y or the sample weights."
+    )
+
+
 class Engine(Protocol):
     """Runs epochs on rows that it was given when it was made."""
 

@@ -28,6 +28,7 @@ from dtsemnet.engine.protocol import (
     Rows,
     Step,
     digest,
+    not_finite,
 )
 from dtsemnet.kernels.classification import UNSERVED
 from dtsemnet.nn import (
@@ -106,10 +107,7 @@ class _TorchEngine:
             part = tuple(tensor[batch] for tensor in self.rows)
             loss = self._backward(part, step)  # type: ignore[arg-type]
             if not np.isfinite(loss):
-                raise FloatingPointError(
-                    f"the loss became {loss} in batch {number} of the epoch (rows {batch[:5].tolist()}...); "
-                    "lower the learning rate, or look for huge values in X, y or the sample weights."
-                )
+                raise not_finite(loss, number, batch.tolist())
             total += loss
             self._update()
         return total / float(self.rows[2][index].double().sum())
