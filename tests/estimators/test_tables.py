@@ -62,6 +62,23 @@ def test_the_saved_model_reads_raw_columns(tmp_path):
     assert_array_equal(DTSemNetClassifier.load(tmp_path / "model.json").predict(frame), fitted.predict(frame))
 
 
+def test_nullable_columns_are_read_with_their_nulls():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "n": pd.array([1, None, 3] * 40, dtype="Int64"),
+            "b": pd.array([True, None] * 60, dtype="boolean"),
+            "s": pd.array(["u", "v", None, "u"] * 30, dtype="string"),
+            "o": [1.5, None] * 60,
+        }
+    )
+    fitted = DTSemNetClassifier(**QUICK).fit(frame, rng.integers(0, 2, 120))
+    names = ("n", "n missing", "b", "b missing", "s=u", "s=v", "s missing", "o", "o missing")
+    assert fitted.tree_.feature_names == names
+    encoded = fitted.model_.transform(frame)
+    assert encoded[1].tolist() == [2.0, 1, 1.0, 1, 0, 1, 0, 1.5, 1]  # nulls get the mean and say so
+
+
 def test_an_unknown_category_is_none_of_the_known():
     frame, y = mixed()
     fitted = DTSemNetClassifier(**QUICK).fit(frame, y)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
 from dtsemnet.tree import Column, Encoder
+from dtsemnet.tree.encoder import is_missing
 
 __all__ = ["as_table", "encode", "fit_encoder"]
 
@@ -101,7 +102,7 @@ def _number_column(name: str, values: NDArray[np.float64]) -> Column:
 
 
 def _fit_number(name: str, values: NDArray[Any], missing: str) -> Column:
-    absent = _is_missing(values)
+    absent = is_missing(values)
     if not absent.any():
         return Column(name)
     if missing == "error":
@@ -110,7 +111,7 @@ def _fit_number(name: str, values: NDArray[Any], missing: str) -> Column:
 
 
 def _fit_categories(name: str, values: NDArray[Any], missing: str) -> Column:
-    absent = _is_missing(values)
+    absent = is_missing(values)
     if absent.any() and missing == "error":
         raise ValueError(
             f"Input X contains missing values in column {name!r}; fill them in, or set missing='indicator'."
@@ -129,14 +130,6 @@ def _plain(value: Any) -> Any:
     """The Python value of a numpy scalar; anything that is no scalar by its name."""
     value = value.item() if isinstance(value, np.generic) else value
     return value if isinstance(value, (str, int, float, bool)) else str(value)
-
-
-def _is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
-    if values.dtype.kind == "f":
-        return np.isnan(values)
-    if values.dtype.kind != "O":
-        return np.zeros(len(values), bool)
-    return np.array([value is None or value != value or type(value).__name__ == "NAType" for value in values], bool)
 
 
 def _chosen_columns(X: Any, names: Sequence[str], categorical_features: Any) -> list[bool]:
@@ -168,8 +161,7 @@ def _reads_as_categories(name: str, dtype: str, values: Any) -> bool:
             f"column {name!r} holds dates or times ({dtype}); turn it into numbers, such as days since a day."
         )
     if dtype == "object":  # numbers, with None among them, or strings
-        known = [value for value in values.to_numpy() if value is not None and value == value]
-        return any(isinstance(value, (str, bytes)) for value in known)
+        return any(isinstance(value, (str, bytes)) for value in values.to_numpy())
     return dtype.startswith(("category", "categorical", "enum", "str", "string", "utf8", "large_string"))
 
 

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dtsemnet.tree.checks import Scalar, digest, scalars
 
-__all__ = ["Column", "Encoder"]
+__all__ = ["Column", "Encoder", "is_missing"]
 
 FloatArray = NDArray[np.float64]
 
@@ -251,7 +251,7 @@ class Encoder:
 
 
 def _encode_numbers(column: Column, values: NDArray[Any], features: FloatArray) -> None:
-    missing = _is_missing(values)
+    missing = is_missing(values)
     numbers = np.zeros(len(values))
     try:
         numbers[~missing] = values[~missing].astype(np.float64)
@@ -274,7 +274,7 @@ def _encode_numbers(column: Column, values: NDArray[Any], features: FloatArray) 
 
 def _encode_categories(column: Column, values: NDArray[Any], features: FloatArray) -> None:
     assert column.categories is not None
-    missing = _is_missing(values)
+    missing = is_missing(values)
     number = {value: k for k, value in enumerate(column.categories)}
     features[:] = 0.0
     plain = values.tolist()  # Python's own values: equality and hashing across int, float and bool
@@ -288,7 +288,8 @@ def _encode_categories(column: Column, values: NDArray[Any], features: FloatArra
         features[:, -1] = missing
 
 
-def _is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
+def is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Tell which values of a column are missing: None, NaN, or the null of a data frame."""
     if values.dtype.kind == "f":
         return np.asarray(np.isnan(values))
     if values.dtype.kind != "O":
