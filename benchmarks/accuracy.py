@@ -154,6 +154,8 @@ def write_page() -> None:
         "Written by `benchmarks/accuracy.py` from its records, which hold seeds, versions and commands.",
         "Classification: test accuracy in percent. Regression: test RMSE in the unit of the paper's tables.",
         "Nothing is set but `max_depth` and `random_state`; the paper's figures were tuned for each set.",
+        "Within a fit, selection sees training and validation rows alone. The one recipe behind the defaults was,",
+        "however, worked out on these same sets with their test scores in view, so it has not met them as strangers.",
         "",
         "| set | depth | seeds | test, mean ± sd | paper | CPU seconds a fit, median |",
         "|---|---|---|---|---|---|",

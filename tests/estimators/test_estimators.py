@@ -1,5 +1,6 @@
 """What a scikit-learn user expects of both estimators."""
 
+import json
 import pickle
 import subprocess
 import sys
@@ -124,6 +125,22 @@ def test_a_file_of_the_other_estimator_is_refused(tmp_path):
     classifier().fit(*IRIS).save(tmp_path / "model.json")
     with pytest.raises(ValueError, match="holds DTSemNetClassifier, not DTSemNetRegressor"):
         DTSemNetRegressor.load(tmp_path / "model.json")
+
+
+@BOTH
+@pytest.mark.parametrize("field", ["parameters", "feature_importances", "leaf_weight"])
+@pytest.mark.parametrize("damage", [None, "nonsense"])
+def test_a_damaged_file_gets_one_clear_error(make, data, tmp_path, field, damage):
+    make().fit(*data).save(tmp_path / "model.json")
+    document = json.loads((tmp_path / "model.json").read_text())
+    document["about"][field] = damage
+    (tmp_path / "model.json").write_text(json.dumps(document))
+    with pytest.raises(ValueError, match=r"about in .* is incomplete or damaged"):
+        type(make()).load(tmp_path / "model.json")
+    del document["about"][field]
+    (tmp_path / "model.json").write_text(json.dumps(document))
+    with pytest.raises(ValueError, match=r"about in .* is incomplete or damaged"):
+        type(make()).load(tmp_path / "model.json")
 
 
 @BOTH

@@ -32,7 +32,6 @@ def describe(estimator: Any) -> dict[str, Any]:
     return {
         "estimator": type(estimator).__name__,
         "parameters": {k: v for k, v in estimator.get_params(deep=False).items() if _fits_json(v)},
-        "n_features_in": int(estimator.n_features_in_),
         "feature_names_in": None if names is None else [str(name) for name in names],
         "class_dtype": str(estimator.classes_.dtype) if hasattr(estimator, "classes_") else None,
         "feature_importances": estimator._importance.tolist(),
@@ -64,20 +63,31 @@ def restore(cls: type[E], path: str | os.PathLike[str]) -> E:
     model = content if isinstance(content, Model) else None
     if model is None or not isinstance(model.output, Identity):
         raise ValueError(f"{os.fspath(path)} holds no encoder, so it is no file of {cls.__name__}.save.")
+    if hasattr(cls, "predict_proba") != model.tree.is_classifier:
+        raise ValueError(f"{os.fspath(path)} names {cls.__name__}, but its tree is of the other kind.")
     estimator: Any = cls()
+    try:
+        _fill(estimator, model, about)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"about in {os.fspath(path)} is incomplete or damaged ({error!r}); the tree is not.") from None
+    restored: E = estimator
+    return restored
+
+
+def _fill(estimator: Any, model: Model, about: dict[str, Any]) -> None:
+    """Set what fitting would have set."""
+    tree, columns = model.tree, model.encoder.columns
     known = estimator.get_params(deep=False)
     estimator.set_params(**{k: v for k, v in about["parameters"].items() if k in known})
     estimator.model_, estimator._encoder = model, model.encoder
-    estimator.history_, estimator._n_outputs = History(), model.tree.n_outputs
-    estimator.n_features_in_ = int(about["n_features_in"])
+    estimator.history_, estimator._n_outputs = History(), tree.n_outputs
+    estimator.n_features_in_ = len(columns)
     if about["feature_names_in"] is not None:
-        estimator.feature_names_in_ = np.array(about["feature_names_in"], dtype=object)
+        estimator.feature_names_in_ = np.array([column.name for column in columns], dtype=object)
     if model.class_names is not None:
         estimator.classes_ = np.array(model.class_names, dtype=_dtype(about["class_dtype"]))
-    estimator._importance = np.array(about["feature_importances"], dtype=np.float64)
-    estimator._leaf_weight = np.array(about["leaf_weight"], dtype=np.float64)
-    restored: E = estimator
-    return restored
+    estimator._importance = np.array(about["feature_importances"], dtype=np.float64).reshape(len(columns))
+    estimator._leaf_weight = np.array(about["leaf_weight"], dtype=np.float64).reshape(tree.n_leaves)
 
 
 def _dtype(name: str) -> Any:
