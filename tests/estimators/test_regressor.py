@@ -79,6 +79,9 @@ def test_the_paper_s_setting_is_algorithm_1():
     assert set(fitted.history_["k"]) == {4, 1}
     assert fitted.history_["temperature"][0] == 0.5
     assert "augmented" in fitted.history_["selector"]
+    assert fitted.history_["learning_rate"][0] == 0.01
+    faster = DTSemNetRegressor(training="paper", max_iter=20, learning_rate=0.02, random_state=0).fit(X, Y)
+    assert faster.history_["learning_rate"][0] == 0.02
 
 
 def test_ridge_paths_solve_the_normal_equations_of_each_leaf():

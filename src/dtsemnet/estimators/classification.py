@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dtsemnet.engine import Classification, Engine, Parameters
 from dtsemnet.estimators.fitting import Fitting
 from dtsemnet.estimators.leaves import class_table, count_classes, frequencies
-from dtsemnet.estimators.recipe import CLASSIFICATION, Setting, classification_phases
+from dtsemnet.estimators.recipe import CLASSIFICATION, PAPER_CLASSIFICATION, Setting, classification_phases
 from dtsemnet.estimators.sample import Sample
 from dtsemnet.estimators.search import Candidate, Plan, train_once
 from dtsemnet.training import Callback, Context, History, validation_error
@@ -68,7 +68,6 @@ class ReassignLeaves(Callback):
 class ClassFitting(Fitting):
     """A classifier in the making."""
 
-    settings = CLASSIFICATION
     by_class = True
     most_epochs = 200
 
@@ -77,8 +76,11 @@ class ClassFitting(Fitting):
         assert self.data.class_names is not None
         return Classification(len(self.data.class_names))
 
-    def setting(self, number: int) -> Setting:
-        return super().setting(number).at_depth(self.topology.depth)
+    @property
+    def settings(self) -> tuple[Setting, ...]:
+        if self.options.training == "paper":
+            return (PAPER_CLASSIFICATION,)
+        return tuple(setting.at_depth(self.topology.depth) for setting in CLASSIFICATION)
 
     def first_parameters(self) -> Parameters:
         assert self.init is not None

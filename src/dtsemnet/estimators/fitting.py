@@ -73,7 +73,6 @@ class Fitting(ABC):
         Tree to start from.
     """
 
-    settings: tuple[Setting, ...]
     by_class: bool
     most_epochs: int
 
@@ -89,9 +88,10 @@ class Fitting(ABC):
     def problem(self) -> Problem:
         """What the engine solves."""
 
-    def setting(self, number: int) -> Setting:
-        """What a start is trained with, each setting in turn."""
-        return self.settings[number % len(self.settings)]
+    @property
+    @abstractmethod
+    def settings(self) -> tuple[Setting, ...]:
+        """What the starts are trained with, in turn."""
 
     @abstractmethod
     def first_parameters(self) -> Parameters:
@@ -119,8 +119,6 @@ class Fitting(ABC):
         """Run all starts and keep the best."""
         o, data = self.options, self.data
         n_starts = (len(self.settings) if self.init is None else 1) if o.n_init == "auto" else o.n_init
-        if o.training != "annealed" and o.n_init == "auto":
-            n_starts = 1
         train, validation = data.sample, data.validation
         judged = n_starts > 1 or o.early_stopping or self.init is not None
         aside = validation is None and judged and o.validation_fraction > 0 and len(train) >= MIN_ROWS
@@ -141,8 +139,8 @@ class Fitting(ABC):
         )
 
         def start(number: int) -> Candidate:
-            setting = self.setting(number).override(o.learning_rate, o.weight_decay)
-            setting = setting if self.init is None else setting.warm()
+            setting = self.settings[number % len(self.settings)]
+            setting = (setting if self.init is None else setting.warm()).override(o.learning_rate, o.weight_decay)
             return self.candidate(plan, number, setting, train, validation, streams[number])
 
         candidates = run_starts(start, len(streams), o.n_jobs)

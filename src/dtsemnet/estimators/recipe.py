@@ -19,7 +19,16 @@ from dataclasses import dataclass, replace
 from dtsemnet.engine import ALL
 from dtsemnet.training import Cosine, Decay, Geometric, Linear, Phase, algorithm_1
 
-__all__ = ["CLASSIFICATION", "REGRESSION", "Setting", "classification_phases", "n_epochs_for", "regression_phases"]
+__all__ = [
+    "CLASSIFICATION",
+    "PAPER_CLASSIFICATION",
+    "PAPER_REGRESSION",
+    "REGRESSION",
+    "Setting",
+    "classification_phases",
+    "n_epochs_for",
+    "regression_phases",
+]
 
 STEPS = 4500
 """Gradient steps that a start takes, where the number of epochs is not given."""
@@ -81,6 +90,11 @@ REGRESSION = (
 )
 
 
+PAPER_CLASSIFICATION = Setting(0.1, (1.0, 1.0), 0.0)
+"""Rate of the paper's training; it has no decay and no annealed pooling."""
+PAPER_REGRESSION = Setting(0.01, (0.5, 0.5), 0.0)
+
+
 def n_epochs_for(n_rows: int, batch_size: int, most: int) -> int:
     """Epochs that make about ``STEPS`` steps, between 20 and ``most``."""
     return max(20, min(most, round(STEPS / max(1, n_rows / batch_size))))
@@ -100,8 +114,8 @@ def regression_phases(training: str, setting: Setting, n_epochs: int, *, closed_
     rate, n_leaf_epochs = setting.learning_rate, max(1, n_epochs // 4)
     if training == "paper":
         n_joint = max(1, n_epochs - 2 * n_leaf_epochs)
-        return algorithm_1(n_joint, n_leaf_epochs, n_leaf_epochs, learning_rate=Decay(0.01, 0.95))
+        return algorithm_1(n_joint, n_leaf_epochs, n_leaf_epochs, learning_rate=Decay(rate, 0.95))
     if training == "straight_through":
-        return (Phase(n_epochs, Decay(0.01, 0.95), selector="straight_through", temperature=1.0),)
+        return (Phase(n_epochs, Decay(rate, 0.95), selector="straight_through", temperature=1.0),)
     annealed = Phase(n_epochs, Cosine(rate), k=ALL, temperature=Geometric(*setting.temperature))
     return (annealed,) if closed_form else (annealed, Phase(n_leaf_epochs, 0.0, Cosine(rate)))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dtsemnet.engine import Engine, Parameters, Regression, Step
 from dtsemnet.estimators.fitting import Fitting, TrainingData
 from dtsemnet.estimators.leaves import PENALTIES, guard_of, leaves_of, ridge_paths, update_leaves
-from dtsemnet.estimators.recipe import REGRESSION, Setting, regression_phases
+from dtsemnet.estimators.recipe import PAPER_REGRESSION, REGRESSION, Setting, regression_phases
 from dtsemnet.estimators.sample import Sample
 from dtsemnet.estimators.search import Candidate, Plan, train_once
 from dtsemnet.training import History, validation_loss
@@ -39,7 +39,6 @@ WAYS = tuple(Way(augmented, penalty) for augmented in (False, True) for penalty 
 class LeafFitting(Fitting):
     """A regressor in the making. Targets are standardised while it lasts, and folded back into the leaves."""
 
-    settings = REGRESSION
     by_class = False
     most_epochs = 500
 
@@ -58,6 +57,10 @@ class LeafFitting(Fitting):
         o = self.options
         parameter = o.quantile if o.loss == "quantile" else o.huber_delta
         return Regression(self.data.sample.y.shape[1], o.leaf == "linear", LOSSES[o.loss], parameter)  # type: ignore[arg-type]
+
+    @property
+    def settings(self) -> tuple[Setting, ...]:
+        return REGRESSION if self.options.training == "annealed" else (PAPER_REGRESSION,)
 
     @property
     def closed_form(self) -> bool:
