@@ -157,15 +157,16 @@ def write_page() -> None:
         "Within a fit, selection sees training and validation rows alone. The one recipe behind the defaults was,",
         "however, worked out on these same sets with their test scores in view, so it has not met them as strangers.",
         "",
-        "| set | depth | seeds | test, mean ± sd | paper | CPU seconds a fit, median |",
+        "| set | depth | seeds | test, mean ± sd | paper | CPU seconds a fit, median (largest) |",
         "|---|---|---|---|---|---|",
     ]
     for name in (n for n in {**SMALL, **LARGE, **REGRESSION} if n in newest):
         r = newest[name]
+        seconds = r["cpu_seconds"]
         digits = 2 if r["task"] == "classification" else 3
         lines.append(
             f"| {name} | {r['depth']} | {len(r['seeds'])} | {np.mean(r['test']):.{digits}f} ± "
-            f"{np.std(r['test']):.{digits}f} | {r['paper']} | {np.median(r['cpu_seconds']):.2f} |"
+            f"{np.std(r['test']):.{digits}f} | {r['paper']} | {np.median(seconds):.2f} ({max(seconds):.2f}) |"
         )
     PAGE.write_text("\n".join(lines) + "\n")
 

@@ -7,6 +7,7 @@ those of the CPU engine, so the two differ by rounding alone.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
@@ -48,7 +49,7 @@ from dtsemnet.tree import Topology
 __all__ = ["TorchClassification", "TorchRegression", "torch_engine"]
 
 
-class _TorchEngine:
+class _TorchEngine(ABC):
     """What both problems share: the network, the optimiser, batches."""
 
     def __init__(
@@ -71,12 +72,13 @@ class _TorchEngine:
         self.network = DTSemNet(topology, layer, Hardmax(), self._head(parameters)).to(self.device).train()
         self.optimiser = torch.optim.AdamW(self._groups(), lr=0.0, betas=(0.9, 0.999), eps=1e-8)
 
+    @abstractmethod
     def _head(self, parameters: Parameters) -> Head:
-        raise NotImplementedError
+        """Make the head of the network."""
 
+    @abstractmethod
     def _losses(self, rows: tuple[Tensor, Tensor, Tensor], step: Step) -> Tensor:
         """Loss of each row, not weighted."""
-        raise NotImplementedError
 
     def _groups(self) -> list[dict[str, Any]]:
         """Parameters by what is asked of them: splits whole, slopes of leaves, values of leaves."""

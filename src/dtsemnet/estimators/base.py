@@ -8,6 +8,7 @@ prediction. Prediction reads ``model_`` (the encoder and the tree) alone.
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from typing import Any, Self
 
 import numpy as np
@@ -34,7 +35,7 @@ Floats = NDArray[Any]
 Integers = NDArray[Any]
 
 
-class TreeEstimator(BaseEstimator):  # type: ignore[misc]
+class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     """What every estimator of this package shares; see the classes that users meet."""
 
     model_: Model
@@ -44,12 +45,13 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
     feature_names_in_: NDArray[Any]
     n_features_in_: int
 
+    @abstractmethod
     def _fit_tree(self, data: TrainingData, rng: np.random.Generator) -> Tree:
-        raise NotImplementedError
+        """Find the tree; the one hook that a method overrides."""
 
+    @abstractmethod
     def _encode_y(self, y: Any, *, reset: bool) -> NDArray[Any]:
         """Check targets and turn them into what training wants: class codes, or a matrix of float64."""
-        raise NotImplementedError
 
     def _weigh(self, y: NDArray[Any], weight: Floats) -> Floats:
         """Change the weights of rows by their targets."""

@@ -9,6 +9,7 @@ regression sums the outputs of the leaves by the weights of a selector.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -36,7 +37,7 @@ class LeafArrays(NamedTuple):
     class_names: tuple[Label, ...] | None = None
 
 
-class Head(nn.Module):
+class Head(nn.Module, ABC):
     """Base of the heads.
 
     Attributes
@@ -47,17 +48,17 @@ class Head(nn.Module):
 
     n_leaves: int
 
+    @abstractmethod
     def read(self, x: Tensor, scores: Tensor, topology: Topology, selector: Selector) -> Tensor:
         """Compute the output of the network, in the mode it is in."""
-        raise NotImplementedError
 
+    @abstractmethod
     def at(self, leaf: Tensor, x: Tensor) -> Tensor:
         """Compute the output of the tree for rows ``x`` that reach ``leaf``."""
-        raise NotImplementedError
 
+    @abstractmethod
     def fold(self) -> LeafArrays:
         """Give the arrays of the leaves, in float64."""
-        raise NotImplementedError
 
 
 class ClassMaxPool(Head):
@@ -220,13 +221,13 @@ class _Leaves(Head):
         upper = None if self.upper is None else self.upper[leaf]
         return output if lower is None and upper is None else output.clamp(lower, upper)
 
+    @abstractmethod
     def mix(self, weights: Tensor, x: Tensor) -> Tensor:
         """Sum the unclipped outputs of all leaves by their weights."""
-        raise NotImplementedError
 
+    @abstractmethod
     def single(self, leaf: Tensor, x: Tensor) -> Tensor:
         """Compute the unclipped output of one leaf per row."""
-        raise NotImplementedError
 
     def fold(self) -> LeafArrays:
         """Give the outputs and the guard."""

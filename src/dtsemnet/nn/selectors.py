@@ -9,6 +9,7 @@ to the lowest index, the leaf that the tree reaches.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import torch
@@ -20,7 +21,7 @@ from dtsemnet.tree import Topology
 __all__ = ["Selector", "Hardmax", "TopK", "StraightThrough", "IdentityStraightThrough"]
 
 
-class Selector(nn.Module):
+class Selector(nn.Module, ABC):
     """Base of the selectors: a subclass says in ``select`` what happens while training."""
 
     def forward(self, logits: Tensor) -> Tensor:
@@ -37,9 +38,9 @@ class Selector(nn.Module):
         """
         return self.select(logits) if self.training else _one_hot(logits)
 
+    @abstractmethod
     def select(self, logits: Tensor) -> Tensor:
         """Weigh the leaves as training does."""
-        raise NotImplementedError
 
     def weigh(self, scores: Tensor, topology: Topology) -> Tensor:
         """Weigh the leaves of a tree from the scores of its splits."""
