@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dtsemnet.tree import Column, Encoder, Identity, Model, Tree, fold_affine
+from dtsemnet.tree import Tree, as_model, raw_view
 
 __all__ = ["to_text"]
 
@@ -49,14 +49,10 @@ def to_text(tree: Any, X: Any = None, *, digits: int = 4) -> str:
             ├─ yes: long (100 %)
             └─ no:  short (100 %)
     """
-    tree = getattr(tree, "model_", tree)
-    if not isinstance(tree, (Tree, Model)):
-        raise TypeError(f"tree must be a Tree, a Model or a fitted estimator, got {type(tree).__name__}.")
-    counts = None if X is None else np.bincount(tree.apply(X), minlength=_bare(tree).n_leaves)
-    shown, labels, remark = _in_raw_units(tree)
-    writer = _Writer(shown, labels, digits, counts)
-    lines = writer.lines()
-    return "\n".join([*lines, *([remark] if remark else [])])
+    model, view = as_model(tree), raw_view(tree)
+    counts = None if X is None else np.bincount(model.apply(X), minlength=model.tree.n_leaves)
+    lines = _Writer(view.tree, view.labels, digits, counts).lines()
+    return "\n".join([*lines, *([view.remark] if view.remark else [])])
 
 
 class _Writer:
@@ -127,46 +123,3 @@ class _Writer:
 
     def number(self, number: float) -> str:
         return f"{number:.{self.digits}g}"
-
-
-def _bare(tree: Tree | Model) -> Tree:
-    return tree.tree if isinstance(tree, Model) else tree
-
-
-def _in_raw_units(tree: Tree | Model) -> tuple[Tree, Sequence[str], str]:
-    """Fold what is affine in the encoder into the tree; what is not is named where it is used."""
-    if isinstance(tree, Tree):
-        return tree, tree.feature_labels, ""
-    scale, shift = np.ones(tree.tree.n_features), np.zeros(tree.tree.n_features)
-    labels = list(tree.encoder.feature_names)
-    for place, column in _numeric_places(tree.encoder):
-        if column.lower is None and column.upper is None:
-            scale[place], shift[place] = column.scale, -column.center * column.scale
-        else:
-            labels[place] = _clipped(column)
-    remark = (
-        "" if isinstance(tree.output, Identity) else f"output: low + (tanh(v) + 1) / 2 * (high - low), {tree.output}"
-    )
-    return fold_affine(tree.tree, scale, shift), labels, remark
-
-
-def _numeric_places(encoder: Encoder) -> list[tuple[int, Column]]:
-    places, place = [], 0
-    for column in encoder.columns:
-        if column.categories is None:
-            places.append((place, column))
-        place += len(column.feature_names)
-    return places
-
-
-def _clipped(column: Column) -> str:
-    inner = column.name
-    if column.center != 0:
-        inner = f"({inner} {'-' if column.center > 0 else '+'} {abs(column.center):g})"
-    if column.scale != 1:
-        inner = f"{inner} * {column.scale:g}"
-    ends = [
-        "-inf" if column.lower is None else f"{column.lower:g}",
-        "inf" if column.upper is None else f"{column.upper:g}",
-    ]
-    return f"clip({inner}, {', '.join(ends)})"

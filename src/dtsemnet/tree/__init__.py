@@ -4,6 +4,7 @@ from dtsemnet.tree.edits import canonical, drop_leaves, drop_unreachable, fold_a
 from dtsemnet.tree.encoder import Column, Encoder
 from dtsemnet.tree.file import Document, load_document, read
 from dtsemnet.tree.model import Identity, Model, Output, TanhScale
+from dtsemnet.tree.raw import RawView, as_model, raw_view
 from dtsemnet.tree.topology import Topology
 from dtsemnet.tree.tree import Tree
 
@@ -16,6 +17,9 @@ __all__ = [
     "Output",
     "Identity",
     "TanhScale",
+    "RawView",
+    "as_model",
+    "raw_view",
     "Document",
     "read",
     "load_document",
