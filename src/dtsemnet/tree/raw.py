@@ -65,7 +65,8 @@ def raw_view(tree: Any) -> RawView:
     """
     model = as_model(tree)
     scale, shift = np.ones(model.tree.n_features), np.zeros(model.tree.n_features)
-    labels, owner = list(model.encoder.feature_names), []
+    labels = list(model.encoder.feature_names)
+    owner: list[int] = []
     for number, column in enumerate(model.encoder.columns):
         place = len(owner)
         owner += [number] * len(column.feature_names)
