@@ -13,9 +13,25 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from dtsemnet.tree import Topology, Tree
+from dtsemnet.tree import Column, Encoder, Identity, Model, TanhScale, Topology, Tree
 
-__all__ = ["KINDS", "eighths", "points", "topologies", "trees", "wild_points", "wild_trees"]
+__all__ = ["KINDS", "MODELS", "eighths", "make_model", "points", "topologies", "trees", "wild_points", "wild_trees"]
+
+MODELS = (
+    "class",
+    "constant",
+    "linear",
+    "guard",
+    "multi-output",
+    "mixed class",
+    "mixed linear",
+    "tanh",
+    "one leaf",
+    "wide",
+)
+"""Models that every export is tried on."""
+
+ODD_NAMES = ['sepal "length"', "it's; DROP TABLE x --", "größe µ/m²", "select", "a\\b\n", "1st", " ", "%s{0}"]
 
 KINDS = ("constant", "class", "linear", "guard", "multi-output")
 
@@ -116,3 +132,62 @@ def wild_trees(draw: st.DrawFn, n_features: int | None = None, max_splits: int =
 def wild_points(n_features: int, n_rows: int = 10) -> st.SearchStrategy[NDArray[np.float64]]:
     """Rows for :func:`wild_trees`."""
     return _wild((n_rows, n_features))
+
+
+def make_model(kind: str, seed: int = 0) -> Model:
+    """Build one of :data:`MODELS` with numbers of full precision, odd names, and leaves at several depths."""
+    rng = np.random.default_rng(seed)
+    topology = Topology([]) if kind == "one leaf" else _ragged(rng, 12)
+    columns = _mixed_columns() if kind.startswith("mixed") else [Column(name) for name in ODD_NAMES]
+    if kind == "wide":
+        columns = [Column(f"pixel {j}") for j in range(70)]
+    if kind == "tanh":
+        columns = [Column(name, center=0.3 * j, scale=0.7, lower=-3.0, upper=3.0) for j, name in enumerate(ODD_NAMES)]
+    encoder = Encoder(columns)
+    d, n_splits, n_leaves = encoder.n_features, topology.n_splits, topology.n_leaves
+    weight = rng.normal(size=(n_splits, d)) * (rng.random((n_splits, d)) < 0.8)
+    bias = rng.normal(size=n_splits)
+    names: dict[str, Any] = {"feature_names": encoder.feature_names}
+    if kind in ("class", "mixed class", "one leaf", "wide"):
+        value = rng.dirichlet(np.ones(4), n_leaves)
+        return Model(
+            encoder, Tree(topology, weight, bias, value, class_names=["no", "it's", 'a"b\\', "größe"], **names)
+        )
+    n_outputs = 3 if kind in ("multi-output", "tanh") else 1
+    value, coef = rng.normal(size=(n_leaves, n_outputs)), rng.normal(size=(n_leaves, n_outputs, d))
+    ends = np.sort(rng.normal(size=(2, n_leaves, n_outputs)) * 3, axis=0)
+    guarded = kind not in ("linear", "constant")
+    tree = Tree(
+        topology,
+        weight,
+        bias,
+        value,
+        None if kind == "constant" else coef,
+        *(ends if guarded else (None, None)),
+        **names,
+    )
+    return Model(encoder, tree, TanhScale([-1.0, 0.0, -2.0], [1.0, 5.0, 2.0]) if kind == "tanh" else Identity())
+
+
+def _mixed_columns() -> list[Column]:
+    return [
+        Column("age", missing="indicator", fill=41.5),
+        Column("it's a colour", categories=["red", "it's", 'a"b', "größe", ""], missing="indicator"),
+        Column("rooms", categories=[1, 2, 3]),
+        Column("income", center=1000.0, scale=0.001, lower=-5.0, upper=5.0),
+        Column("weight", missing="indicator", fill=-1.0, center=70.0, scale=0.1),
+        Column("plain"),
+    ]
+
+
+def _ragged(rng: np.random.Generator, n_splits: int) -> Topology:
+    """Open leaves at random, one by one; splits come out breadth first, leaves from left to right."""
+    paths = [()]
+    for _ in range(n_splits):
+        path = paths.pop(int(rng.integers(len(paths))))
+        paths += [(*path, 0), (*path, 1)]
+    leaf = {path: i for i, path in enumerate(sorted(paths))}
+    inner = sorted({path[:k] for path in paths for k in range(len(path))}, key=lambda path: (len(path), path))
+    number = {path: i for i, path in enumerate(inner)}
+    sides = [[(*path, side) for side in (0, 1)] for path in inner]
+    return Topology([[number[child] if child in number else ~leaf[child] for child in pair] for pair in sides])

@@ -1,5 +1,8 @@
 """Trees in other forms. Each export is a function of a Tree or a Model that gives one artefact."""
 
+from dtsemnet.export.artefact import Answer, Artefact
+from dtsemnet.export.check import ExportError, Report, check_export
+from dtsemnet.export.python import to_python
 from dtsemnet.export.text import to_text
 
-__all__ = ["to_text"]
+__all__ = ["Answer", "Artefact", "ExportError", "Report", "check_export", "to_python", "to_text"]

@@ -26,8 +26,6 @@ from the file, and saving replaces a file in one step, so no reader sees half of
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -35,6 +33,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
 
+from dtsemnet.tree.atomic import write_atomically
 from dtsemnet.tree.encoder import Column, Encoder
 from dtsemnet.tree.fields import check_json, fail, get_object, numbers, parse, read_array, read_count, read_list, show
 from dtsemnet.tree.model import Identity, Model, Output, TanhScale
@@ -115,16 +114,7 @@ def loads(text: str) -> Tree | Model:
 
 def save(content: Tree | Model, path: str | PathLike[str], *, about: dict[str, Any] | None = None) -> None:
     """Write a model file in one step: either the old file stands, or the new one, whole."""
-    data, target = dumps(content, about=about).encode(), Path(path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-        os.chmod(temporary, target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask())
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    write_atomically(path, dumps(content, about=about))
 
 
 def read(path: str | PathLike[str], *, max_bytes: int = MAX_BYTES) -> Tree | Model:
@@ -187,13 +177,6 @@ def _write(part: Any, level: int) -> str:
         lines = [f"{indent}{json.dumps(key, ensure_ascii=False)}: {_write(value, 3)}" for key, value in part.items()]
         return "{\n" + ",\n".join(lines) + "\n" + "  " * level + "}"
     return json.dumps(part, ensure_ascii=False, allow_nan=False)
-
-
-def _umask() -> int:
-    """Ask for the umask, which can only be read by setting it."""
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
 
 
 def _read_document(document: Any) -> Document:

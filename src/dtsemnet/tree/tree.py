@@ -327,11 +327,12 @@ class Tree:
     @cached_property
     def _linear(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         assert self.coef is not None
-        lower, upper = self._guard
+        lower, upper = self.guard
         return routing.pad_rows(self.coef.reshape(-1, self.n_features)), lower, upper
 
     @cached_property
-    def _guard(self) -> tuple[FloatArray, FloatArray]:
+    def guard(self) -> tuple[FloatArray, FloatArray]:
+        """Ends that outputs are clipped to, infinite where there is no guard."""
         open_ = np.full(self.value.shape, np.inf)
         return (
             checks.frozen(-open_) if self.lower is None else self.lower,
@@ -343,7 +344,7 @@ class Tree:
         """What each leaf predicts, where that is a constant."""
         if self.class_names is not None:
             return checks.labels(self.class_names)[self.leaf_class]
-        lower, upper = self._guard
+        lower, upper = self.guard
         output = np.where(self.value < lower, lower, np.where(self.value > upper, upper, self.value))
         return output[:, 0] if self.n_outputs == 1 else output
 

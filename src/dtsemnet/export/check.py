@@ -1,0 +1,198 @@
+"""The law of exports: an artefact answers as the tree does, or it is refused.
+
+An exact artefact (Python, C in double, SQL) repeats every operation of the tree, so any
+difference is an error. One that computes scores by another route (float32, ONNX) may
+send a row to the other side of a split only where the score is within the rounding bound
+
+    gamma * (|w| . |x| + |b|),     gamma = (d + 6) u / (1 - (d + 6) u),
+
+``u`` being the unit roundoff of its arithmetic. Such rows are counted and reported; a
+difference anywhere else is refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dtsemnet.export.artefact import Answer, Artefact
+from dtsemnet.export.probes import probe_rows, read_table
+from dtsemnet.tree import Model, TanhScale, as_model
+
+__all__ = ["ExportError", "Report", "check_export", "checked"]
+
+Floats = NDArray[np.float64]
+
+
+class ExportError(ValueError):
+    """An artefact disagrees with the tree it was made from."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a check saw."""
+
+    n_rows: int
+    """Rows compared."""
+    n_near: int
+    """Rows on another side of a split than in the tree, all within the rounding bound; 0 for an exact artefact."""
+    n_beyond: int
+    """Rows left out because their numbers are beyond the range of the artefact's arithmetic."""
+    largest_difference: float
+    """Largest difference of outputs among rows in the same leaf."""
+
+    def __str__(self) -> str:
+        near = f", {self.n_near} on the other side of a split within rounding" if self.n_near else ""
+        beyond = f", {self.n_beyond} beyond the range of its numbers" if self.n_beyond else ""
+        size = f", outputs within {self.largest_difference:.2g}" if self.largest_difference else ""
+        return f"agrees on {self.n_rows:,} rows{near}{beyond}{size}"
+
+
+def check_export(tree: Any, artefact: Artefact, X: Any = None, *, n_rows: int = 1000, random_state: int = 0) -> Report:
+    """Compare an artefact with the tree it was made from.
+
+    Parameters
+    ----------
+    tree : Tree, Model or fitted estimator
+    artefact : Artefact
+    X : array_like or data frame, optional
+        Rows to compare, all of them; probes start from them too.
+    n_rows : int, default=1000
+        Number of probes, about: random rows, rows on and beside every hyperplane, extreme values.
+    random_state : int, default=0
+
+    Returns
+    -------
+    Report
+
+    Raises
+    ------
+    ExportError
+        Where the artefact disagrees.
+
+    Examples
+    --------
+    >>> from dtsemnet.export import to_python
+    >>> from dtsemnet.tree import Topology, Tree
+    >>> tree = Tree(Topology.complete(1), [[0.1, 0.2]], [-0.3], [[0.0], [1.0]])
+    >>> report = check_export(tree, to_python(tree), [[1.0, 1.0]], n_rows=300)
+    >>> report.n_rows > 300, report.n_near, report.largest_difference
+    (True, 0, 0.0)
+    """
+    model = as_model(tree)
+    given = None if X is None else read_table(model, X)
+    rows = probe_rows(model, given, n_rows, np.random.default_rng(random_state))
+    if given is not None:
+        rows = np.concatenate([given, rows])
+    features = model.transform(rows)
+    inside = np.ones(len(rows), dtype=bool) if artefact.exact else _in_range(model, features, artefact.unit)
+    kept, features = rows[inside], features[inside]
+    report = _compare(model, artefact, kept, features, artefact.answer(kept))
+    return replace(report, n_beyond=int((~inside).sum()))
+
+
+def checked(tree: Any, artefact: Artefact, X: Any = None, *, n_rows: int = 1000) -> Artefact:
+    """Check an artefact and hand it over with the report: the last line of every exporter."""
+    return replace(artefact, report=check_export(tree, artefact, X, n_rows=n_rows))
+
+
+def _compare(model: Model, artefact: Artefact, rows: NDArray[Any], features: Floats, answer: Answer) -> Report:
+    tree = model.tree
+    leaf, output = tree.apply(features), _outputs(model, features)
+    near = np.zeros(len(rows), dtype=bool) if artefact.exact else _near(model, rows, features, artefact.unit)
+    wrong = np.zeros(len(rows), dtype=bool)
+    if answer.leaf is not None:
+        wrong |= answer.leaf != leaf
+    if answer.label is not None:
+        wrong |= np.array([a != b for a, b in zip(answer.label.tolist(), model.predict(rows).tolist())], dtype=bool)
+    largest = 0.0
+    if answer.output is not None:
+        with np.errstate(invalid="ignore"):  # inf - inf: equal, as an output that overflowed is
+            difference = np.where(answer.output == output, 0.0, np.abs(answer.output - output))
+        off = ~(difference <= _tolerance(model, rows, features, leaf, artefact))
+        largest = float(difference[~wrong & ~off.any(axis=1)].max(initial=0.0))
+        wrong |= off.any(axis=1)
+    refused = np.flatnonzero(wrong & ~near)
+    if len(refused):
+        i = int(refused[0])
+        says = {
+            name: getattr(answer, name)[i] for name in ("leaf", "output", "label") if getattr(answer, name) is not None
+        }
+        raise ExportError(
+            f"{artefact.kind} disagrees with the tree on {len(refused)} of {len(rows)} rows, none of them within "
+            f"rounding of a split; the first is {rows[i].tolist()}: the tree reaches leaf {leaf[i]} with output "
+            f"{output[i].tolist()}, the export says {says}."
+        )
+    return Report(len(rows), int(wrong.sum()), 0, largest)
+
+
+def _outputs(model: Model, features: Floats) -> Floats:
+    """Probabilities of a classifier, outputs of a regressor as a matrix."""
+    if model.is_classifier:
+        return model.tree.predict_proba(features)
+    return model.output(model.tree.predict(features).reshape(len(features), -1))
+
+
+def _tolerance(model: Model, rows: NDArray[Any], features: Floats, leaf: NDArray[np.int64], artefact: Artefact) -> Any:
+    """How far the outputs of rows in the same leaf may differ: not at all where sums are repeated exactly."""
+    tree, unit = model.tree, artefact.unit
+    bound: Any = 0.0
+    if not artefact.exact:
+        size = np.abs(tree.value[leaf])
+        for end in tree.guard:
+            size = np.maximum(size, np.where(np.isfinite(end), np.abs(end), 0.0)[leaf])
+        if tree.coef is not None:
+            size = size + np.einsum("nod,nd->no", np.abs(tree.coef[leaf]), _magnitude(model, rows, features))
+        bound = _gamma(tree.n_features, unit) * size + _tiny(tree.n_features, unit)
+    if isinstance(model.output, TanhScale):
+        # tanh is no IEEE operation: libraries differ in the last places.
+        low, high = np.array(model.output.low), np.array(model.output.high)
+        bound = (high - low) / 2 * bound + 8 * unit * (np.abs(low) + np.abs(high))
+    return bound
+
+
+def _near(model: Model, rows: NDArray[Any], features: Floats, unit: float) -> NDArray[np.bool_]:
+    """Rows with a split on their path that rounding could cross."""
+    tree = model.tree
+    if not tree.n_splits:
+        return np.zeros(len(rows), dtype=bool)
+    size = _magnitude(model, rows, features) @ np.abs(tree.weight).T + np.abs(tree.bias)
+    close = np.abs(tree.scores(features)) <= _gamma(tree.n_features, unit) * size + _tiny(tree.n_features, unit)
+    path = tree.decision_path(features)
+    return np.asarray((np.take_along_axis(close, np.maximum(path, 0), axis=1) & (path >= 0)).any(axis=1))
+
+
+def _magnitude(model: Model, rows: NDArray[Any], features: Floats) -> Floats:
+    """Size of the numbers a feature is computed from: ``(|x| + |center|) |scale|``, its own where it is not mapped."""
+    size, place = np.abs(features), 0
+    for j, column in enumerate(model.encoder.columns):
+        if column.categories is None and not column.is_identity:
+            x = np.abs(rows[:, j].astype(np.float64))
+            x = np.where(np.isnan(x), abs(column.fill), x)
+            size[:, place] = (x + abs(column.center)) * abs(column.scale)
+        place += len(column.feature_names)
+    return size
+
+
+def _in_range(model: Model, features: Floats, unit: float) -> NDArray[np.bool_]:
+    """Rows none of whose sums comes near the largest number of the artefact's arithmetic."""
+    tree = model.tree
+    largest = 1e37 if unit > 2.0**-50 else 1e307
+    with np.errstate(over="ignore", invalid="ignore"):
+        size = np.abs(features)
+        sums = [size @ np.abs(tree.weight).T] if tree.n_splits else []
+        sums += [] if tree.coef is None else [size @ np.abs(tree.coef.reshape(-1, tree.n_features)).T]
+        return np.asarray(np.logical_and.reduce([(part < largest).all(axis=1) for part in [size, *sums]]))
+
+
+def _gamma(n_features: int, unit: float) -> float:
+    n = (n_features + 6) * unit
+    return n / (1 - n)
+
+
+def _tiny(n_features: int, unit: float) -> float:
+    """What underflow may add to a sum."""
+    return (n_features + 6) * (2.0**-126 if unit > 2.0**-50 else 2.0**-1022)

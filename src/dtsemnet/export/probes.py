@@ -1,0 +1,221 @@
+"""Rows that find a wrong export: random ones, ones on and beside every hyperplane, and extreme ones.
+
+Rows come as a table: a float64 array of shape (n_rows, n_columns) with NaN for missing
+numbers, or, where the encoder has categories, an array of objects with None for missing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dtsemnet.kernels.routing import LANES
+from dtsemnet.tree import Model, raw_view
+
+__all__ = ["probe_rows", "read_table"]
+
+Table = NDArray[Any]
+EXTREME = (0.0, -0.0, 5e-324, 1e-300, 1e-30, 1.0, 1e30, 1e150, 1e300, 1.7976931348623157e308)
+
+
+def read_table(model: Model, X: Any) -> Table:
+    """Read rows of an array or a data frame into a table."""
+    columns = model.encoder.columns
+    if not hasattr(X, "columns"):
+        X = np.asarray(X) if all(column.categories is None for column in columns) else np.asarray(X, dtype=object)
+        given = [X[:, j] for j in range(len(columns))]
+    else:
+        given = [np.asarray(X[column.name].to_numpy()) for column in columns]
+    table = _empty(model, len(given[0]))
+    for j, (column, values) in enumerate(zip(columns, given)):
+        if column.categories is None:
+            table[:, j] = [_number(value) for value in values.tolist()]
+        else:
+            table[:, j] = [None if _is_null(value) else value for value in values.tolist()]
+    return table
+
+
+def probe_rows(model: Model, X: Table | None, n_rows: int, rng: np.random.Generator) -> Table:
+    """Draw rows that the model accepts.
+
+    Parameters
+    ----------
+    model : Model
+    X : table, optional
+        Rows to start from; without them columns are drawn on the scale of the tree's thresholds.
+    n_rows : int
+        About a third is random, a third beside hyperplanes (each split is met from either side three times,
+        whatever ``n_rows``), a tenth extreme.
+    """
+    spread = _spread(model)
+    base = _random(model, spread, max(8, n_rows // 3), rng)
+    if X is not None and len(X):
+        base = np.concatenate([base, X[rng.integers(len(X), size=len(base))]])
+    beside = _beside(model, base, max(3, n_rows // (6 * max(1, model.tree.n_splits))), rng)
+    extreme = _extreme(model, base, max(8, n_rows // 10), rng)
+    return _accepted(model, np.concatenate([base, beside, extreme]))
+
+
+def _random(model: Model, spread: NDArray[Any], n_rows: int, rng: np.random.Generator) -> Table:
+    table = _empty(model, n_rows)
+    for j, column in enumerate(model.encoder.columns):
+        if column.categories is None:
+            table[:, j] = rng.normal(size=n_rows) * spread[j] * rng.choice([0.1, 1.0, 3.0], n_rows)
+        else:
+            # A value that no encoder knows stands for all of them.
+            values = [
+                *column.categories,
+                "\u2205 unknown" if isinstance(column.categories[0], str) else 1e9 + 0.5,
+                None,
+            ]
+            table[:, j] = [values[k] for k in rng.integers(len(values), size=n_rows)]
+        if column.missing is not None and column.categories is None:
+            table[rng.random(n_rows) < 0.1, j] = np.nan
+    return table
+
+
+def _spread(model: Model) -> NDArray[np.float64]:
+    """Scale of each column: where the splits, taken alone, would put a threshold on it."""
+    view = raw_view(model)
+    scale = np.ones(model.encoder.n_columns)
+    for feature, column in enumerate(view.column):
+        weight = view.tree.weight[:, feature]
+        used = weight != 0
+        if used.any() and model.encoder.columns[column].categories is None:
+            with np.errstate(over="ignore"):
+                near = np.abs(view.tree.bias[used] / weight[used])
+            near = near[np.isfinite(near) & (near > 0)]
+            scale[column] = np.median(near) if len(near) else 1.0
+    return scale
+
+
+def _beside(model: Model, base: Table, n_each: int, rng: np.random.Generator) -> Table:
+    """Move rows along one column to where each split flips: the last double on its left, the first on its right."""
+    tree, path = model.tree, model.decision_path(base)
+    rows, split, column = [], [], []
+    for i in range(tree.n_splits):
+        slope = _slopes(model, i)
+        used = np.flatnonzero(slope)
+        if not len(used):
+            continue
+        reaching = np.flatnonzero((path == i).any(axis=1))
+        some = reaching if len(reaching) else np.arange(len(base))
+        rows.append(base[rng.choice(some, n_each)])
+        split += [i] * n_each
+        column += rng.choice(used, n_each).tolist()
+    if not rows:
+        return base[:0]
+    line = _Line(model, np.concatenate(rows), np.array(split), np.array(column))
+    return line.flips()
+
+
+def _slopes(model: Model, split: int) -> NDArray[np.float64]:
+    """How a split's score grows with each column, where that is a number."""
+    slope, place = np.zeros(model.encoder.n_columns), 0
+    for j, column in enumerate(model.encoder.columns):
+        if column.categories is None:
+            slope[j] = model.tree.weight[split, place] * column.scale
+        place += len(column.feature_names)
+    return slope
+
+
+class _Line:
+    """Rows, each with the split it is to lie on and the column along which it moves there."""
+
+    def __init__(self, model: Model, rows: Table, split: NDArray[Any], column: NDArray[Any]) -> None:
+        self.model, self.rows, self.each = model, rows.copy(), np.arange(len(rows))
+        self.weight, self.bias, self.column = model.tree.weight[split], model.tree.bias[split], column
+        self.slope = np.array([_slopes(model, i)[j] for i, j in zip(split, column)])
+
+    def flips(self) -> Table:
+        """Step outwards from where the score would be 0 until it changes its sign, then halve the distance."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            start = np.array([_filled(value) for value in self.rows[self.each, self.column]])
+            for _ in range(2):  # Newton's step twice: the score is linear, so what is left is rounding
+                moved = start - self.score(start) / self.slope
+                start = np.where(np.isfinite(moved), moved, start)
+            step = np.maximum(np.spacing(np.abs(start)), 1e-16)
+            left, right = start, start
+            for _ in range(80):
+                open_ = (self.score(left) > 0) == (self.score(right) > 0)
+                left, right = np.where(open_, start - step, left), np.where(open_, start + step, right)
+                step = step * np.where(open_, 2.0, 1.0)
+        found = (self.score(left) > 0) != (self.score(right) > 0)
+        low, high = _ordered(left), _ordered(right)
+        side = self.score(left) > 0
+        while ((high - low) > 1).any():
+            middle = low + (high - low) // 2
+            same = (self.score(_double(middle)) > 0) == side
+            low, high = np.where(same, middle, low), np.where(same, high, middle)
+        return np.concatenate([self.at(_double(end))[found] for end in (low, high)])
+
+    def at(self, x: NDArray[np.float64]) -> Table:
+        rows = self.rows.copy()
+        rows[self.each, self.column] = x
+        return rows
+
+    def score(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Score of each row's own split, in the documented order; NaN where a number is beyond all bounds."""
+        x = np.where(np.isfinite(x), x, 0.0)
+        product = self.weight * self.model.transform(self.at(x))
+        lanes = np.zeros((len(x), LANES))
+        for j in range(product.shape[1]):
+            lanes[:, j % LANES] += product[:, j]
+        half = LANES // 2
+        while half:
+            lanes[:, :half] += lanes[:, half : 2 * half]
+            half //= 2
+        total: NDArray[np.float64] = lanes[:, 0] + self.bias
+        return total
+
+
+def _ordered(x: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Number the doubles in order, so that neighbours differ by 1."""
+    bits = np.ascontiguousarray(x + 0.0).view(np.int64)
+    return np.where(bits >= 0, bits, np.iinfo(np.int64).min - bits)
+
+
+def _double(number: NDArray[np.int64]) -> NDArray[np.float64]:
+    bits = np.where(number >= 0, number, np.iinfo(np.int64).min - number)
+    return bits.view(np.float64)
+
+
+def _extreme(model: Model, base: Table, n_rows: int, rng: np.random.Generator) -> Table:
+    rows = base[rng.integers(len(base), size=n_rows)].copy()
+    numeric = [j for j, column in enumerate(model.encoder.columns) if column.categories is None]
+    for i in range(n_rows):
+        some = [j for j in numeric if rng.random() < 0.5]
+        for j in some:
+            rows[i, j] = float(rng.choice(EXTREME)) * float(rng.choice([-1.0, 1.0]))
+    return rows
+
+
+def _accepted(model: Model, table: Table) -> Table:
+    """Leave out rows that the model refuses because a sum overflows; the others are its domain."""
+    try:
+        model.predict(table)
+        return table
+    except ValueError:
+        if len(table) == 1:
+            return table[:0]
+    half = len(table) // 2
+    return np.concatenate([_accepted(model, table[:half]), _accepted(model, table[half:])])
+
+
+def _empty(model: Model, n_rows: int) -> Table:
+    plain = all(column.categories is None for column in model.encoder.columns)
+    return np.empty((n_rows, model.encoder.n_columns), dtype=np.float64 if plain else object)
+
+
+def _number(value: Any) -> float:
+    return float("nan") if _is_null(value) else float(value)
+
+
+def _filled(value: Any) -> float:
+    return 0.0 if _is_null(value) else float(value)
+
+
+def _is_null(value: Any) -> bool:
+    return value is None or value != value or type(value).__name__ in ("NAType", "NaTType")

@@ -1,0 +1,115 @@
+"""The law of exports finds what is wrong, and lets pass what is right."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dtsemnet.export import Answer, Artefact, ExportError, check_export
+from dtsemnet.export.probes import probe_rows, read_table
+from dtsemnet.export.terms import ordered_sum
+from dtsemnet.tree import Model, Tree, as_model
+from strategies import MODELS, make_model, trees, wild_points, wild_trees
+
+
+def as_itself(model: Model, told: Model, *, exact=True, unit=2.0**-53) -> Artefact:
+    """An artefact that answers as another model would."""
+
+    def answer(rows):
+        output = told.predict_proba(rows) if told.is_classifier else told.predict(rows).reshape(len(rows), -1)
+        return Answer(told.apply(rows), output)
+
+    return Artefact("model", "", exact, answer, unit)
+
+
+def moved(model: Model, field: str, place: tuple[int, ...], factor: float) -> Model:
+    """The model with one number changed."""
+    array = getattr(model.tree, field).copy()
+    array[place] = np.nextafter(array[place], np.inf) if factor == 1 else array[place] * factor
+    tree = copy.copy(model.tree)
+    kept = {name: getattr(tree, name) for name in ("weight", "bias", "value", "coef", "lower", "upper")} | {
+        field: array
+    }
+    changed = Tree(tree.topology, **kept, feature_names=tree.feature_names, class_names=tree.class_names)
+    return replace(model, tree=changed)
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_a_model_agrees_with_itself(kind):
+    model = make_model(kind)
+    report = check_export(model, as_itself(model, model))
+    assert report.n_rows > 300
+    assert (report.n_near, report.n_beyond, report.largest_difference) == (0, 0, 0.0)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in MODELS if kind != "one leaf"])
+@pytest.mark.parametrize("split", [0, 5, 11])
+def test_one_bit_of_a_split_is_found_in_an_exact_export(kind, split):
+    model = make_model(kind)
+    used = int(np.flatnonzero(model.tree.weight[split])[0])
+    off = moved(model, "weight", (split, used), 1)
+    with pytest.raises(ExportError, match="disagrees with the tree on"):
+        check_export(model, as_itself(model, off), n_rows=20_000)
+
+
+@pytest.mark.parametrize("kind", ["linear", "mixed linear"])
+def test_a_wrong_leaf_is_found_in_any_export(kind):
+    model = make_model(kind)
+    reached = int(np.bincount(model.apply(probe_rows(model, None, 300, np.random.default_rng(1)))).argmax())
+    off = moved(model, "value", (reached, 0), 1.001)
+    for exact in (True, False):
+        with pytest.raises(ExportError, match="disagrees"):
+            check_export(model, as_itself(model, off, exact=exact, unit=2.0**-24), n_rows=3000)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in MODELS if kind != "one leaf"])
+def test_rounding_to_floats_is_counted_not_refused(kind):
+    model = make_model(kind)
+    tree = model.tree
+    rounded = {name: getattr(tree, name) for name in ("weight", "bias", "value", "coef", "lower", "upper")}
+    rounded = {k: None if v is None else v.astype(np.float32).astype(float) for k, v in rounded.items()}
+    if tree.is_classifier:
+        rounded["value"] = tree.value
+    floats = replace(model, tree=Tree(tree.topology, **rounded, class_names=tree.class_names))
+    report = check_export(model, as_itself(model, floats, exact=False, unit=2.0**-24), n_rows=3000)
+    assert report.n_near > 0
+    with pytest.raises(ExportError):
+        check_export(model, as_itself(model, floats), n_rows=3000)
+
+
+@given(wild_trees(), st.data())
+def test_an_ordered_sum_is_the_sum_of_the_tree(tree, data):
+    X = data.draw(wild_points(tree.n_features))
+    scores = tree.scores(X)
+    for i, x in enumerate(X):
+        for split in range(tree.n_splits):
+            terms = {j: w * v for j, (w, v) in enumerate(zip(tree.weight[split], x)) if w != 0}
+            total = ordered_sum(terms, lambda a, b: a + b)
+            assert (0.0 if total is None else total) + tree.bias[split] == scores[i, split]
+
+
+@given(trees())
+def test_probes_come_near_every_split_that_can_be_steered(tree):
+    model = as_model(tree)
+    rows = probe_rows(model, None, 100, np.random.default_rng(0))
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores, size = tree.scores(rows), np.abs(rows) @ np.abs(tree.weight).T + np.abs(tree.bias)
+    near = np.abs(scores) <= 1e-12 * size + 1e-300
+    steerable = (tree.weight != 0).any(axis=1)
+    assert (near & (scores > 0)).any(axis=0)[steerable].all()
+    assert (near & (scores <= 0)).any(axis=0)[steerable].all()
+
+
+def test_tables_are_read_from_frames_and_arrays_alike():
+    model = make_model("mixed class")
+    rows = probe_rows(model, None, 50, np.random.default_rng(0))
+    frame = pd.DataFrame(rows, columns=[column.name for column in model.encoder.columns])
+    again = read_table(model, frame[frame.columns[::-1]])
+    np.testing.assert_array_equal(model.transform(again), model.transform(rows))
+    np.testing.assert_array_equal(model.transform(read_table(model, rows.tolist())), model.transform(rows))
