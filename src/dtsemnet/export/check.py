@@ -172,7 +172,10 @@ def _magnitude(model: Model, rows: NDArray[Any], features: Floats) -> Floats:
         if column.categories is None and not column.is_identity:
             x = np.abs(rows[:, j].astype(np.float64))
             x = np.where(np.isnan(x), abs(column.fill), x)
-            size[:, place] = (x + abs(column.center)) * abs(column.scale)
+            shift = abs(column.center * column.scale)
+            clipped = np.isin(features[:, place], [end for end in (column.lower, column.upper) if end is not None])
+            # A number far beyond a clip is not computed with: only those as large as at the clip itself round.
+            size[:, place] = np.where(clipped, size[:, place] + 2 * shift, x * abs(column.scale) + shift)
         place += len(column.feature_names)
     return size
 
