@@ -121,8 +121,15 @@ def run(name: str, seed: int) -> dict[str, float]:
     return {"test": 100 * estimator.score(X[test], y[test]), "cpu_seconds": seconds}
 
 
+def warm_up(name: str) -> None:
+    """Load the compiled kernels by a fit to noise of the same kind."""
+    X, y = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 2
+    (DTSemNetRegressor if name in REGRESSION else DTSemNetClassifier)(2, max_iter=2).fit(X, y, X_val=X, y_val=y)
+
+
 def record(name: str, n_seeds: int) -> dict[str, object]:
-    """Run all seeds of a set; a fit before the clock starts pays for compilation."""
+    """Run all seeds of a set; a small fit before the clock starts loads the kernels."""
+    warm_up(name)
     runs = [run(name, seed) for seed in range(n_seeds)]
     depth, paper = {**SMALL, **LARGE, **REGRESSION}[name]
     tests, seconds = [r["test"] for r in runs], [r["cpu_seconds"] for r in runs]

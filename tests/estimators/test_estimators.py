@@ -20,6 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from dtsemnet import DTSemNetClassifier, DTSemNetRegressor, Tree
+from dtsemnet.training import Training
 
 IRIS, DIABETES = load_iris(return_X_y=True), load_diabetes(return_X_y=True)
 QUICK = {"max_iter": 20, "n_init": 2, "random_state": 0}
@@ -62,25 +63,24 @@ def test_another_process_gives_the_same_bytes(make, data):
 
 
 @BOTH
-def test_a_fit_resumes_from_its_checkpoints_to_the_same_bytes(make, data, tmp_path, monkeypatch):
-    whole = make().fit(*data).tree_.fingerprint()
-    from dtsemnet.estimators import search
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.8, 0.95])
+def test_a_fit_killed_anywhere_resumes_to_the_same_bytes(make, data, share, tmp_path, monkeypatch):
+    epoch, n_epochs = Training._run_epoch, []
+    monkeypatch.setattr(Training, "_run_epoch", lambda run: (n_epochs.append(1), epoch(run)))
+    whole = make(n_init=4).fit(*data).tree_.fingerprint()
+    left = iter(range(int(share * len(n_epochs))))
 
-    calls = []
-
-    def killed(*args, **kwargs):
-        calls.append(1)
-        if len(calls) == 2:
+    def killed(run):
+        if next(left, None) is None:
             raise SystemExit
-        return train(*args, **kwargs)
+        epoch(run)
 
-    train = search.train
-    monkeypatch.setattr(search, "train", killed)
+    monkeypatch.setattr(Training, "_run_epoch", killed)
     with pytest.raises(SystemExit):
-        make(checkpoint=tmp_path).fit(*data)
-    monkeypatch.undo()
+        make(n_init=4, checkpoint=tmp_path).fit(*data)
     assert (tmp_path / "start-0.npz").exists()
-    assert make(checkpoint=tmp_path).fit(*data).tree_.fingerprint() == whole
+    monkeypatch.setattr(Training, "_run_epoch", epoch)
+    assert make(n_init=4, checkpoint=tmp_path).fit(*data).tree_.fingerprint() == whole
 
 
 @BOTH

@@ -25,7 +25,7 @@ from dtsemnet.estimators.inputs import as_table, encode, fit_encoder
 from dtsemnet.estimators.leaves import count_rows, node_sums
 from dtsemnet.estimators.parameters import check_parameters
 from dtsemnet.estimators.sample import Sample, Scaling, merge
-from dtsemnet.estimators.search import Plan, one_thread, train_once
+from dtsemnet.estimators.search import Plan, begin, one_thread, parameters_of
 from dtsemnet.training import History, Phase
 from dtsemnet.tree import Encoder, Identity, Model, Tree
 
@@ -160,11 +160,10 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         rows = fitting.rows(fitting.data.sample)
         plan = Plan(fitting.problem, fitting.topology, rows, self.batch_size, 0.0, self.l1, self.engine, self.device)
         with one_thread():
-            parameters, history = train_once(
-                plan, fitting.first_parameters(), (phase,), 0.0, np.random.default_rng(0), number=0
-            )
-        self.history_.epochs.extend(history.epochs)
-        return parameters
+            run = begin(plan, fitting.first_parameters(), (phase,), 0.0, np.random.default_rng(0), number=0)
+            run.advance()
+        self.history_.epochs.extend(run.finish().epochs)
+        return parameters_of(run)
 
     def _initial_tree(self, n_features: int) -> Tree | None:
         """The tree to start from: what ``init`` or the fit before gives, read in encoded features."""

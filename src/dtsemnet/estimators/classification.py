@@ -14,8 +14,8 @@ from dtsemnet.estimators.fitting import Fitting
 from dtsemnet.estimators.leaves import class_table, count_classes, frequencies
 from dtsemnet.estimators.recipe import CLASSIFICATION, PAPER_CLASSIFICATION, Setting, classification_phases
 from dtsemnet.estimators.sample import Sample
-from dtsemnet.estimators.search import Candidate, Plan, train_once
-from dtsemnet.training import Callback, Context, History, validation_error
+from dtsemnet.estimators.search import Candidate, Plan, begin, parameters_of
+from dtsemnet.training import Callback, Context, History, Training, validation_error
 from dtsemnet.tree import Tree
 
 __all__ = ["ClassFitting", "deal_classes"]
@@ -70,6 +70,7 @@ class ClassFitting(Fitting):
 
     by_class = True
     most_epochs = 200
+    pause = 0.4
 
     @property
     def problem(self) -> Classification:
@@ -86,18 +87,20 @@ class ClassFitting(Fitting):
         assert self.init is not None
         return Parameters(self.first_splits(self.rng), leaf_class=self.init.leaf_class)
 
-    def candidate(
-        self, plan: Plan, number: int, setting: Setting, train: Sample, validation: Sample | None, rng: Any
+    def begin(self, plan: Plan, number: int, setting: Setting, train: Sample, rng: Any) -> Training:
+        parameters = Parameters(self.first_splits(rng), leaf_class=self._first_classes(train, setting))
+        phases = classification_phases(self.options.training, setting, self.n_epochs(train))
+        return begin(
+            plan, parameters, phases, setting.weight_decay, rng, number=number, callbacks=[ReassignLeaves(plan)]
+        )
+
+    def judge(
+        self, run: Training, number: int, setting: Setting, train: Sample, validation: Sample | None
     ) -> Candidate:
-        splits = self.first_splits(rng)
-        parameters, history = train_once(
-            plan, Parameters(splits, leaf_class=self._first_classes(train, setting)),
-            classification_phases(self.options.training, setting, self.n_epochs(train)), setting.weight_decay, rng,
-            number=number, callbacks=[ReassignLeaves(plan)],
-        )  # fmt: skip
-        tree, error = self._with_leaves(self.skeleton(parameters.splits), parameters.leaf_class, train)
+        found = parameters_of(run)
+        tree, error = self._with_leaves(self.skeleton(found.splits), found.leaf_class, train)
         merit = (error,) if validation is None else (self._error(tree, validation), error)
-        return Candidate(tree, merit, history, setting, number)
+        return Candidate(tree, merit, run.history, setting, number)
 
     def finish(self, plan: Callable[[], Plan], best: Candidate, streams: list[Any]) -> Candidate:
         """Train the best start once more, on all rows; of a tree kept as it is, or stopped early, count the leaves."""
@@ -105,7 +108,10 @@ class ClassFitting(Fitting):
         if best.setting is None or self.options.early_stopping:
             return replace(self.as_it_is(best.tree, sample, None), history=best.history)
         stream = np.random.default_rng(streams[best.number].bit_generator.seed_seq)
-        return self.candidate(plan(), best.number, best.setting, sample, None, stream)
+        run = self.begin(plan(), best.number, best.setting, sample, stream)
+        run.advance()
+        run.finish()
+        return self.judge(run, best.number, best.setting, sample, None)
 
     def monitor(self, validation: Sample) -> Callable[[Engine], float]:
         return validation_error(self.rows(validation))

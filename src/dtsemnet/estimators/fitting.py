@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from dtsemnet.engine import Engine, Parameters, Problem, Rows
 from dtsemnet.estimators.recipe import Setting, n_epochs_for
 from dtsemnet.estimators.sample import Sample, Scaling, split
-from dtsemnet.estimators.search import Candidate, Plan, one_thread, run_starts
-from dtsemnet.training import History, ProgressBar
+from dtsemnet.estimators.search import Candidate, Plan, one_thread, race
+from dtsemnet.training import History, ProgressBar, Training
 from dtsemnet.tree import Topology, Tree
 
 __all__ = ["Fitting", "Outcome", "TrainingData"]
@@ -75,6 +75,8 @@ class Fitting(ABC):
 
     by_class: bool
     most_epochs: int
+    pause: float | None
+    """Share of the training after which the worse half of the starts is dropped."""
 
     def __init__(self, options: Any, data: TrainingData, rng: np.random.Generator, init: Tree | None) -> None:
         self.options, self.data, self.init = options, data, init
@@ -98,10 +100,14 @@ class Fitting(ABC):
         """The initial tree in training coordinates."""
 
     @abstractmethod
-    def candidate(
-        self, plan: Plan, number: int, setting: Setting, train: Sample, validation: Sample | None, rng: Any
+    def begin(self, plan: Plan, number: int, setting: Setting, train: Sample, rng: Any) -> Training:
+        """Make one start ready."""
+
+    @abstractmethod
+    def judge(
+        self, run: Training, number: int, setting: Setting, train: Sample, validation: Sample | None
     ) -> Candidate:
-        """Train one start and judge it."""
+        """Make a tree of what a run has found, and tell how it does."""
 
     @abstractmethod
     def finish(self, plan: Callable[[], Plan], best: Candidate, streams: list[Any]) -> Candidate:
@@ -138,12 +144,15 @@ class Fitting(ABC):
             tol=o.tol,
         )
 
-        def start(number: int) -> Candidate:
-            setting = self.settings[number % len(self.settings)]
-            setting = (setting if self.init is None else setting.warm()).override(o.learning_rate, o.weight_decay)
-            return self.candidate(plan, number, setting, train, validation, streams[number])
+        def setting(number: int) -> Setting:
+            found = self.settings[number % len(self.settings)]
+            return (found if self.init is None else found.warm()).override(o.learning_rate, o.weight_decay)
 
-        candidates = run_starts(start, len(streams), o.n_jobs)
+        candidates = race(
+            lambda number: self.begin(plan, number, setting(number), train, streams[number]),
+            lambda number, run: self.judge(run, number, setting(number), train, validation),
+            len(streams), o.n_jobs, self.pause if len(streams) > 2 and validation is not None and not early else None,
+        )  # fmt: skip
         if self.init is not None:
             candidates = [self.as_it_is(self.init, train, validation), *candidates]
         best = min(candidates, key=lambda candidate: candidate.merit)

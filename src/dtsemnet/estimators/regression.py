@@ -14,8 +14,8 @@ from dtsemnet.estimators.fitting import Fitting, TrainingData
 from dtsemnet.estimators.leaves import PENALTIES, guard_of, leaves_of, ridge_paths, update_leaves
 from dtsemnet.estimators.recipe import PAPER_REGRESSION, REGRESSION, Setting, regression_phases
 from dtsemnet.estimators.sample import Sample
-from dtsemnet.estimators.search import Candidate, Plan, train_once
-from dtsemnet.training import History, validation_loss
+from dtsemnet.estimators.search import Candidate, Plan, begin, parameters_of
+from dtsemnet.training import History, Training, validation_loss
 from dtsemnet.tree import Tree
 
 __all__ = ["LeafFitting"]
@@ -41,6 +41,7 @@ class LeafFitting(Fitting):
 
     by_class = False
     most_epochs = 500
+    pause = None  # errors on the way tell too little of those at the end
 
     def __init__(self, options: Any, data: TrainingData, rng: np.random.Generator, init: Tree | None) -> None:
         super().__init__(options, data, rng, init)
@@ -81,22 +82,23 @@ class LeafFitting(Fitting):
     def first_parameters(self) -> Parameters:
         return Parameters(self.first_splits(self.rng), self._first_leaves(self.rng))
 
-    def candidate(
-        self, plan: Plan, number: int, setting: Setting, train: Sample, validation: Sample | None, rng: Any
+    def begin(self, plan: Plan, number: int, setting: Setting, train: Sample, rng: Any) -> Training:
+        parameters = Parameters(self.first_splits(rng), self._first_leaves(rng))
+        phases = regression_phases(self.options.training, setting, self.n_epochs(train), closed_form=self.closed_form)
+        return begin(plan, parameters, phases, setting.weight_decay, rng, number=number)
+
+    def judge(
+        self, run: Training, number: int, setting: Setting, train: Sample, validation: Sample | None
     ) -> Candidate:
-        parameters, history = train_once(
-            plan, Parameters(self.first_splits(rng), self._first_leaves(rng)),
-            regression_phases(self.options.training, setting, self.n_epochs(train), closed_form=self.closed_form),
-            setting.weight_decay, rng, number=number,
-        )  # fmt: skip
-        assert parameters.leaves is not None
-        skeleton = self.skeleton(parameters.splits)
+        found = parameters_of(run)
+        assert found.leaves is not None
+        skeleton = self.skeleton(found.splits)
         if self.closed_form:
             tree, merit, way = self._refit(skeleton, train, validation)
-            return Candidate(tree, (merit,), history, setting, number, way)
-        leaves = parameters.leaves.astype(np.float64).reshape(self.topology.n_leaves, train.y.shape[1], -1)
+            return Candidate(tree, (merit,), run.history, setting, number, way)
+        leaves = found.leaves.astype(np.float64).reshape(self.topology.n_leaves, train.y.shape[1], -1)
         (merit,) = self._losses(skeleton, [leaves], train, train if validation is None else validation)
-        return Candidate(self._tree(skeleton, leaves, train), (merit,), history, setting, number)
+        return Candidate(self._tree(skeleton, leaves, train), (merit,), run.history, setting, number)
 
     def finish(self, plan: Callable[[], Plan], best: Candidate, streams: list[Any]) -> Candidate:
         """Fit the leaves of the best tree to all rows; its splits, chosen on rows they had not seen, stay."""

@@ -1,14 +1,18 @@
 """Several starts, the best of them kept.
 
 Each start has its own seed and the next of the settings. Starts run side by
-side in threads (kernels leave the interpreter's lock alone), each on one core,
-and none depends on another, so the result is the same for any number of jobs.
+side in threads (kernels leave the interpreter's lock alone), each on one core.
+They meet only where they are compared, so the result is the same for any number
+of jobs. Classifiers are compared once on the way too, and the worse half is
+dropped there: at two fifths of its training a start that will win is nearly
+always among the better half, and a third of the time is saved.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,10 +23,12 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from dtsemnet.engine import Engine, Parameters, Penalties, Problem, Rows, cpu_engine
-from dtsemnet.training import Callback, Checkpoint, History, Phase, ProgressBar, train
+from dtsemnet.training import Callback, Checkpoint, History, Phase, ProgressBar, Training
 from dtsemnet.tree import Topology, Tree
 
-__all__ = ["Candidate", "Plan", "one_thread", "run_starts", "train_once"]
+__all__ = ["Candidate", "Plan", "begin", "one_thread", "parameters_of", "race"]
+
+logger = logging.getLogger("dtsemnet")
 
 
 @dataclass(frozen=True)
@@ -59,7 +65,7 @@ class Plan:
     bar: ProgressBar | None = None
 
 
-def train_once(
+def begin(
     plan: Plan,
     parameters: Parameters,
     phases: Sequence[Phase],
@@ -68,8 +74,8 @@ def train_once(
     *,
     number: int,
     callbacks: Sequence[Callback] = (),
-) -> tuple[Parameters, History]:
-    """Train one start to its end."""
+) -> Training:
+    """Make a start ready to be trained."""
     make: Callable[..., Any] = cpu_engine
     if plan.engine == "torch":
         from dtsemnet.engine.torch import torch_engine
@@ -81,35 +87,77 @@ def train_once(
     )
     shown = [plan.bar.run(f"{plan.stage} {number + 1}")] if plan.bar else []
     kept = None if plan.checkpoint is None else Checkpoint(Path(plan.checkpoint) / f"{plan.stage}-{number}.npz")
-    history = train(
+    return Training(
         engine, phases, rng, n_samples=len(plan.rows.X), monitor=plan.monitor, patience=plan.patience, tol=plan.tol,
         callbacks=[*callbacks, *shown], checkpoint=kept,
     )  # fmt: skip
-    found = engine.parameters()
+
+
+def parameters_of(run: Training) -> Parameters:
+    """What a run has found so far."""
+    found = run.engine.parameters()
     if not all(np.isfinite(array).all() for array in (found.splits, found.leaves) if array is not None):
         raise FloatingPointError(
             "training left numbers that are not finite; lower learning_rate, or look for huge values in X and y."
         )
-    return found, history
+    return found
 
 
-def run_starts(start: Callable[[int], Candidate], n_starts: int, n_jobs: int | None) -> list[Candidate]:
-    """Run the starts side by side; a Ctrl-C ends the one that runs and skips the others."""
-    with one_thread():
-        if joblib.effective_n_jobs(n_jobs) == 1 or n_starts == 1:
-            return list(_until_interrupted(start, n_starts))
-        found: list[Candidate] = joblib.Parallel(n_jobs=n_jobs, prefer="threads")(
-            joblib.delayed(start)(number) for number in range(n_starts)
-        )
-        return found
+def race(
+    start: Callable[[int], Training],
+    judge: Callable[[int, Training], Candidate],
+    n_starts: int,
+    n_jobs: int | None,
+    pause: float | None,
+) -> list[Candidate]:
+    """Train the starts side by side; at the pause the worse half is dropped, the others are trained to the end.
 
+    A Ctrl-C ends the start that runs; the others stay as they are, and those that have not begun are skipped.
+    """
+    each = _each if joblib.effective_n_jobs(n_jobs) == 1 or n_starts == 1 else functools.partial(_at_once, n_jobs)
+    runs: dict[int, Training] = {}
+    candidates: dict[int, Candidate] = {}
+    interrupted = False
 
-def _until_interrupted(start: Callable[[int], Candidate], n_starts: int) -> Iterator[Candidate]:
-    for number in range(n_starts):
-        candidate = start(number)
-        yield candidate
-        if candidate.history.stopped == "interrupt":
+    def to_the_pause(number: int) -> None:
+        nonlocal interrupted
+        if interrupted:
             return
+        run = runs[number] = start(number)
+        run.advance(1.0 if pause is None else pause)
+        if pause is not None and run.history.merit is None:
+            run.history.merit = list(judge(number, run).merit)
+            run.keep()  # a run resumed behind the pause must be compared as it was there
+        interrupted |= run.history.stopped == "interrupt"
+
+    def to_the_end(number: int) -> None:
+        nonlocal interrupted
+        run = runs[number]
+        if not interrupted:
+            run.advance()
+            interrupted |= run.history.stopped == "interrupt"
+        run.finish()
+        candidates[number] = judge(number, run)
+
+    with one_thread():
+        each(to_the_pause, range(n_starts))
+        kept = sorted(runs)
+        if pause is not None:
+            kept = sorted(kept, key=lambda number: (runs[number].history.merit, number))[: (n_starts + 1) // 2]
+            for number in set(runs) - set(kept):
+                dropped = runs.pop(number).finish()
+                logger.info("start %d: %s after %d epochs, dropped", number, dropped.merit, len(dropped))
+        each(to_the_end, sorted(kept))
+    return [candidates[number] for number in sorted(candidates)]
+
+
+def _each(task: Callable[[int], None], numbers: Iterable[int]) -> None:
+    for number in numbers:
+        task(number)
+
+
+def _at_once(n_jobs: int | None, task: Callable[[int], None], numbers: Iterable[int]) -> None:
+    joblib.Parallel(n_jobs=n_jobs, prefer="threads")(joblib.delayed(task)(number) for number in numbers)
 
 
 @contextmanager

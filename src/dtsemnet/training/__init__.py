@@ -3,11 +3,12 @@
 from dtsemnet.training.callbacks import Callback, Context, ProgressBar, validation_error, validation_loss
 from dtsemnet.training.checkpoint import Checkpoint
 from dtsemnet.training.history import Epoch, History
-from dtsemnet.training.loop import train
+from dtsemnet.training.loop import Training, train
 from dtsemnet.training.phases import Phase, algorithm_1
 from dtsemnet.training.schedules import Constant, Cosine, Decay, Geometric, Linear, Schedule, Steps
 
 __all__ = [
+    "Training",
     "train",
     "Phase",
     "algorithm_1",

@@ -33,6 +33,8 @@ class History:
     best_epoch: int | None = None
     stopped: str | None = None
     """Why training ended before its last epoch: "patience", "interrupt", or None."""
+    merit: list[float] | None = None
+    """How the run did when it was compared with others on the way."""
 
     def __len__(self) -> int:
         return len(self.epochs)
@@ -51,4 +53,4 @@ class History:
     def from_dict(cls, content: dict[str, Any]) -> History:
         """Undo :meth:`to_dict`."""
         epochs = [Epoch(**{**row, "step": Step(**row["step"])}) for row in content["epochs"]]
-        return cls(epochs, content["best_epoch"], content["stopped"])
+        return cls(epochs, content["best_epoch"], content["stopped"], content["merit"])

@@ -22,25 +22,13 @@ from dtsemnet.training.checkpoint import Checkpoint, Saved, State
 from dtsemnet.training.history import Epoch, History
 from dtsemnet.training.phases import Phase
 
-__all__ = ["train"]
+__all__ = ["Training", "train"]
 
 logger = logging.getLogger("dtsemnet")
 
 
-def train(
-    engine: Engine,
-    phases: Sequence[Phase],
-    rng: np.random.Generator,
-    *,
-    n_samples: int,
-    monitor: Callable[[Engine], float] | None = None,
-    monitor_from: int = 0,
-    patience: int | None = None,
-    tol: float = 0.0,
-    callbacks: Sequence[Callback] = (),
-    checkpoint: Checkpoint | None = None,
-) -> History:
-    """Train an engine; it is left in the best state seen.
+class Training:
+    """A run that can be paused: trained on by :meth:`advance`, ended by :meth:`finish`.
 
     Parameters
     ----------
@@ -59,39 +47,88 @@ def train(
     checkpoint : Checkpoint, optional
         Where the run is kept after each epoch, and resumed from.
     """
-    steps = [phase.step(epoch) for phase in phases for epoch in range(phase.n_epochs)]
-    history, best = History(), None
-    run = _run_name(engine, phases, rng, n_samples) if checkpoint else ""
-    saved = checkpoint.read(run) if checkpoint else None
-    if saved:
-        engine.restore(saved.state)
-        rng.bit_generator.state = saved.rng
-        history, best = saved.history, saved.best
-    context = Context(engine, len(steps), history)
-    for callback in callbacks:
-        callback.on_start(context)
-    try:
-        while len(history) < len(steps) and history.stopped is None:
-            epoch = len(history)
-            started = time.perf_counter()
-            loss = _run_epoch(engine, rng.permutation(n_samples), steps[epoch], epoch)
-            value = monitor(engine) if monitor and epoch >= monitor_from else None
-            history.epochs.append(Epoch(epoch, steps[epoch], loss, value, time.perf_counter() - started))
-            for callback in callbacks:
-                callback.on_epoch(context)
-            best = _keep_best(engine, history, best, value, tol)
-            if patience is not None and history.best_epoch is not None and epoch - history.best_epoch >= patience:
-                history.stopped = "patience"
-            if checkpoint and (len(history) % checkpoint.every == 0 or len(history) == len(steps) or history.stopped):
-                checkpoint.write(run, Saved(engine.state(), best, dict(rng.bit_generator.state), history))
-    except KeyboardInterrupt:
-        history.stopped = "interrupt"
-        logger.warning("dtsemnet: interrupted after %d of %d epochs, keeping the best so far", len(history), len(steps))
-    finally:
+
+    def __init__(
+        self,
+        engine: Engine,
+        phases: Sequence[Phase],
+        rng: np.random.Generator,
+        *,
+        n_samples: int,
+        monitor: Callable[[Engine], float] | None = None,
+        monitor_from: int = 0,
+        patience: int | None = None,
+        tol: float = 0.0,
+        callbacks: Sequence[Callback] = (),
+        checkpoint: Checkpoint | None = None,
+    ) -> None:
+        self.engine, self.rng, self.n_samples = engine, rng, n_samples
+        self.monitor, self.monitor_from, self.patience, self.tol = monitor, monitor_from, patience, tol
+        self.callbacks, self.checkpoint = callbacks, checkpoint
+        self.steps = [phase.step(epoch) for phase in phases for epoch in range(phase.n_epochs)]
+        self.history, self._best = History(), None
+        self._name = _run_name(engine, phases, rng, n_samples) if checkpoint else ""
+        saved = checkpoint.read(self._name) if checkpoint else None
+        if saved:
+            engine.restore(saved.state)
+            rng.bit_generator.state = saved.rng
+            self.history, self._best = saved.history, saved.best
+        self._context = Context(engine, len(self.steps), self.history)
         for callback in callbacks:
-            callback.on_end(context)
-    if best is not None:
-        engine.restore(best)
+            callback.on_start(self._context)
+
+    def advance(self, share: float = 1.0) -> None:
+        """Train until that share of the epochs is done, patience runs out, or Ctrl-C is pressed."""
+        history, until = self.history, round(share * len(self.steps))
+        try:
+            while len(history) < until and history.stopped is None:
+                self._run_epoch()
+                if self.checkpoint and (len(history) % self.checkpoint.every == 0 or len(history) == until):
+                    self.keep()
+        except KeyboardInterrupt:
+            history.stopped = "interrupt"
+            logger.warning(
+                "dtsemnet: interrupted after %d of %d epochs, keeping the best so far", len(history), len(self.steps)
+            )
+        if history.stopped == "patience":
+            self.keep()
+
+    def finish(self) -> History:
+        """Leave the engine in the best state seen."""
+        for callback in self.callbacks:
+            callback.on_end(self._context)
+        if self._best is not None:
+            self.engine.restore(self._best)
+        return self.history
+
+    def keep(self) -> None:
+        """Write the checkpoint, where there is one."""
+        if self.checkpoint:
+            saved = Saved(self.engine.state(), self._best, dict(self.rng.bit_generator.state), self.history)
+            self.checkpoint.write(self._name, saved)
+
+    def _run_epoch(self) -> None:
+        epoch, history = len(self.history), self.history
+        started = time.perf_counter()
+        loss = _run_epoch(self.engine, self.rng.permutation(self.n_samples), self.steps[epoch], epoch)
+        value = self.monitor(self.engine) if self.monitor and epoch >= self.monitor_from else None
+        history.epochs.append(Epoch(epoch, self.steps[epoch], loss, value, time.perf_counter() - started))
+        for callback in self.callbacks:
+            callback.on_epoch(self._context)
+        self._best = _keep_best(self.engine, history, self._best, value, self.tol)
+        if self.patience is not None and history.best_epoch is not None and epoch - history.best_epoch >= self.patience:
+            history.stopped = "patience"
+
+
+def train(
+    engine: Engine, phases: Sequence[Phase], rng: np.random.Generator, *, n_samples: int, **options: Any
+) -> History:
+    """Train an engine to the end of its phases; it is left in the best state seen. Options are those of a run."""
+    run = Training(engine, phases, rng, n_samples=n_samples, **options)
+    try:
+        run.advance()
+    finally:
+        history = run.finish()
     return history
 
 
