@@ -1,8 +1,33 @@
 """Hard oblique decision trees trained by plain gradient descent, with no approximation."""
 
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
 __version__ = "0.1.0.dev0"
 
-from dtsemnet.estimators import DTSemNetClassifier, DTSemNetRegressor
-from dtsemnet.tree import Model, Topology, Tree
-
 __all__ = ["DTSemNetClassifier", "DTSemNetRegressor", "Model", "Topology", "Tree", "__version__"]
+
+if TYPE_CHECKING:
+    from dtsemnet.estimators import DTSemNetClassifier, DTSemNetRegressor
+    from dtsemnet.tree import Model, Topology, Tree
+
+# Loaded when first asked for: `dtsemnet --help` should not wait for a compiler and scikit-learn.
+_HOME = {
+    "DTSemNetClassifier": "dtsemnet.estimators",
+    "DTSemNetRegressor": "dtsemnet.estimators",
+    "Model": "dtsemnet.tree",
+    "Topology": "dtsemnet.tree",
+    "Tree": "dtsemnet.tree",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'dtsemnet' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOME])
