@@ -6,12 +6,16 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dtsemnet.export import to_text
+from dtsemnet.export.text_digits import fold_small
+from dtsemnet.export.words import number_text, outward_text
 from dtsemnet.tree import Column, Encoder, Model, TanhScale, Topology, Tree
-from strategies import points, trees
+from strategies import points, trees, wild_points, wild_trees
+
+BRANCH = r"^[│ ]*(?:├─ yes: |└─ no:  )?"
 
 
 def follow(text, x):
@@ -19,24 +23,138 @@ def follow(text, x):
     lines = text.split("\n")
     i = 0
     while lines[i].endswith(" ?"):
-        question = re.sub(r"^[│ ]*(?:├─ yes: |└─ no:  )?", "", lines[i])[:-2]
+        question = re.sub(BRANCH, "", lines[i])[:-2]
         terms = re.sub(r"(\d) (x\d)", r"\1 * \2", question)
         yes = eval(terms, {f"x{j}": number for j, number in enumerate(x)})
         # The node's own column, then the first line below it with the branch wanted at that column.
         column = lines[i].index(question)
         branch = "├─ yes: " if yes else "└─ no:  "
         i = next(k for k in range(i + 1, len(lines)) if lines[k][column : column + len(branch)] == branch)
-    return re.sub(r"^[│ ]*(?:├─ yes: |└─ no:  )?", "", lines[i])
+    return re.sub(BRANCH, "", lines[i])
 
 
+def numbered(tree):
+    """The same splits, with leaves that answer their number."""
+    return Tree(tree.topology, tree.weight, tree.bias, np.arange(tree.n_leaves)[:, None])
+
+
+@settings(max_examples=50)
 @given(st.data(), trees(kind="constant", n_features=3, max_splits=7))
 def test_following_the_text_reaches_the_leaf(data, tree):
-    tree = Tree(tree.topology, tree.weight, tree.bias, np.arange(tree.n_leaves)[:, None])
+    tree = numbered(tree)
     # 17 digits: the questions are exact but for thresholds -b / w, so rows on those are left out.
-    text = to_text(tree, digits=17)
+    text = to_text(tree, digits=17, width=None)
     for x, leaf, scores in zip(X := data.draw(points(3)), tree.apply(X), tree.scores(X)):
         if (scores != 0).all():
             assert follow(text, x) == str(leaf)
+
+
+@given(st.data(), trees(kind="constant", n_features=3, max_splits=7), st.sampled_from([1.0, 1 / 3, 1e5 / 7]))
+def test_with_rows_the_text_sends_each_to_its_leaf(data, tree, scale):
+    tree = numbered(Tree(tree.topology, tree.weight * scale, tree.bias * scale, tree.value))
+    X = data.draw(points(3))
+    # Python adds from left to right and the tree by halves: with numbers that round, ties may differ.
+    X = X[(np.abs(tree.scores(X)) > 1e-6 * scale).all(axis=1) | (scale == 1.0)]
+    assume(len(X))
+    text = to_text(tree, X, width=None)
+    assert tree.n_splits == 0 or "the same leaf as in the tree." in text.split("\n")[-1]
+    for x, leaf in zip(X, tree.apply(X)):
+        assert follow(text, x).split("  [")[0] == str(leaf)
+
+
+@settings(max_examples=30)
+@given(st.data(), wild_trees(n_features=3, max_splits=5))
+def test_the_last_line_counts_rows_that_go_elsewhere(data, tree):
+    assume(tree.n_splits)
+    tree, X = numbered(tree), data.draw(wild_points(3))
+    text = to_text(tree, X, digits=1, width=None)
+    moved = sum(follow(text, x).split("  [")[0] != str(leaf) for x, leaf in zip(X, tree.apply(X)))
+    # Python adds from left to right and the tree by halves, so a row within rounding of a split may differ.
+    found = re.search(r"digits?: (?:all (\d+) rows|(\d+) of)", text)
+    assert abs(int(found[2] or 0) - moved) <= 1
+
+
+@settings(max_examples=30)
+@given(st.data(), wild_trees(n_features=3, max_splits=5))
+def test_digits_suffice_at_any_magnitude(data, tree):
+    assert "another leaf" not in to_text(tree, data.draw(wild_points(3)))
+
+
+def test_digits_rise_until_the_rows_agree():
+    tree = numbered(Tree(Topology.complete(1), [[1.0]], [-0.123456], [[0], [0]]))
+    for gap, threshold in [(1e-2, "0.123"), (1e-4, "0.1235"), (1e-8, "0.123456")]:
+        X = np.array([[0.123456 - gap], [0.123456 + gap]])
+        assert to_text(tree, X).startswith(f"x0 > {threshold} ?")
+    forced = to_text(tree, [[0.1231], [0.1239]], digits=2)
+    assert forced.startswith("x0 > 0.12 ?")
+    assert forced.endswith("2 digits: 1 of 2 rows reaches another leaf than in the tree.")
+
+
+def test_terms_that_hardly_count_get_fewer_digits():
+    weight, X = np.array([[1.23456, 0.000123456]]), np.array([[1.0, 1.0], [-1.0, 1.0]])
+    text = to_text(Tree(Topology.complete(1), weight, [1e-9], [[0], [1]]), X)
+    assert text.startswith("1.23 x0 + 0.00012 x1 + 1e-09 > 0 ?")
+
+
+def test_folded_terms_leave_their_mean_and_the_effect_is_told():
+    X = np.array([[-3.0, 10.0], [-1.0, 10.2], [0.05, 9.8], [2.0, 10.0]])
+    tree = numbered(Tree(Topology.complete(1), [[1.0, 1.0]], [-10.0], [[0], [0]]))
+    assert tree.apply(X).tolist() == [0, 0, 0, 1]
+    assert to_text(tree, X, fold=0.2).split("\n") == [
+        "x0 > 0 ?",
+        "├─ yes: 1  [1 row]",
+        "└─ no:  0  [3 rows]",
+        "",
+        "3 digits, 1 small term of 2 folded into constants: 1 of 4 rows reaches another leaf than in the tree.",
+    ]
+    assert "folded" not in to_text(tree, X, fold=0.01)
+    with pytest.raises(ValueError, match=r"fold=0\.2 needs rows"):
+        to_text(tree, fold=0.2)
+
+
+@given(st.data(), trees(n_features=3, max_splits=1), st.floats(0, 0.9))
+def test_folding_keeps_the_mean_of_a_sum(data, tree, fold):
+    X = data.draw(points(3))
+    for weight, bias in zip(tree.weight, tree.bias):
+        folded = fold_small(weight, float(bias), X, fold)
+        assert np.mean(X @ folded.weight + folded.bias) == pytest.approx(np.mean(X @ weight + bias), abs=1e-9)
+        assert np.count_nonzero(folded.weight) + folded.n_folded == np.count_nonzero(weight)
+
+
+def test_long_sums_show_their_largest_terms_and_claim_nothing():
+    weight = np.arange(1.0, 41.0)[None, :] * np.where(np.arange(40) % 2, -1, 1)
+    tree = Tree(Topology.complete(1), weight, [0.5], [[0], [1]])
+    text = to_text(tree, np.eye(40))
+    assert "-40 x39 + 39 x38 - 38 x37 + 37 x36 - 36 x35 + 35 x34 - 34 x33 + 33 x32 + … 32 more terms + 0.5 > 0 ?" in (
+        re.sub(r"\s*\n[│ ]+", " ", text)
+    )
+    assert "reach" not in text
+    assert "1 split of 1 leaves out up to 32 terms" in text
+    whole = to_text(tree, np.eye(40), max_terms=40)
+    assert "more terms" not in whole
+    assert "all 40 rows reach the same leaf" in whole
+
+
+def test_long_lines_are_broken_and_the_drawing_goes_on():
+    rng = np.random.default_rng(0)
+    tree = Tree(Topology.complete(2), rng.normal(size=(3, 12)), rng.normal(size=3), np.eye(4), class_names=list("abcd"))
+    text, whole = to_text(tree, width=60), to_text(tree, width=None)
+    assert max(map(len, text.split("\n"))) <= 60
+    assert re.sub(r"\n[│ ]+(?=[-+>])", " ", text) == whole
+
+
+@settings(max_examples=50)
+@given(trees())
+def test_every_leaf_and_split_has_its_line(tree):
+    lines = to_text(tree, width=None, max_terms=40).split("\n")
+    assert sum(line.endswith(" ?") for line in lines) == tree.n_splits
+    assert len(lines) == tree.n_splits + tree.n_leaves
+
+
+def test_without_rows_nothing_is_claimed():
+    tree = numbered(Tree(Topology.complete(1), [[1.0]], [0.0], [[0], [0]]))
+    assert "reach" not in to_text(tree)
+    assert "reach" not in to_text(tree, np.empty((0, 1)))
 
 
 def test_ties_take_the_branch_no():
@@ -50,7 +168,7 @@ def test_ties_take_the_branch_no():
 def test_leaves_say_what_they_answer():
     values = {"lower": [[0.0], [0.0]], "coef": [[[1.0, 0.0]], [[0.0, -2.5]]]}
     tree = Tree(Topology.complete(1), [[1.0, -1.0]], [0.0], [[0.5], [0.0]], **values, feature_names=["age", "weight"])
-    assert to_text(tree, [[1.0, 0.0], [2.0, 0.0], [0.0, 0.0]]).split("\n") == [
+    assert to_text(tree, [[1.0, 0.0], [2.0, 0.0], [0.0, 0.0]]).split("\n")[:3] == [
         "age - weight > 0 ?",
         "├─ yes: -2.5 weight within [0, inf]  [2 rows]",
         "└─ no:  age + 0.5 within [0, inf]  [1 row]",
@@ -59,29 +177,105 @@ def test_leaves_say_what_they_answer():
     assert to_text(two) == "(1, -2)"
     constant = Tree(Topology.complete(1), [[0.0]], [-1.0], [[0.0], [1.0]])
     assert to_text(constant).startswith("-1 > 0 ?")
+    share = [[0.5, 0.0, 0.25, 0.125, 0.125]]
+    assert to_text(Tree(Topology([]), np.empty((0, 1)), [], share, class_names=list("abcde"))) == (
+        "a (50 %, c: 25 %, d: 12.5 %, …)"
+    )
 
 
-def test_models_are_shown_in_raw_units():
-    columns = [
-        Column("age", center=40.0, scale=0.1),
-        Column("income", center=1.0, scale=2.0, lower=-3.0, missing="indicator"),
-        Column("colour", categories=["red"]),
-    ]
-    weight = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 1.0]]
-    tree = Tree(Topology([[-1, 1], [-2, -3]]), weight, [-1.0, 0.5], [[0.0], [1.0], [2.0]])
-    assert to_text(Model(Encoder(columns), tree, TanhScale(0.0, 5.0))).split("\n") == [
-        "age > 50 ?",
-        "├─ yes: clip((income - 1) * 2, -3, inf) + colour=red + 0.5 > 0 ?",
-        "│       ├─ yes: 2",
-        "│       └─ no:  1",
-        "└─ no:  0",
+def test_outputs_as_printed_are_as_near_as_the_text_says():
+    tree = Tree(Topology([]), np.empty((0, 1)), [], [[1 / 3]], coef=[[[2 / 3]]], upper=[[2.0]])
+    X = np.array([[0.5], [1.0], [9.0]])
+    text = to_text(tree, X, digits=2)
+    assert text.startswith("0.67 x0 + 0.33 within [-inf, 2]")
+    worst = np.abs(np.minimum(0.67 * X[:, 0] + 0.33, 2.0) - tree.predict(X)).max()
+    assert f"within {number_text(worst, 2)} of the tree's" in text
+
+
+COLUMNS = [
+    Column("age", center=40.0, scale=0.1),
+    Column("income", center=1.0, scale=2.0, lower=-3.0, missing="indicator", fill=3.0),
+    Column("colour", categories=["red", "green", "blue"], missing="indicator"),
+    Column("visits", missing="indicator", fill=9.0),
+]
+
+
+def asked(weight, bias):
+    """First line of the text of one split over the columns above."""
+    tree = Tree(Topology.complete(1), [weight], [bias], [[0.0], [1.0]])
+    return to_text(Model(Encoder(COLUMNS), tree)).split("\n")[0].removesuffix(" ?")
+
+
+@pytest.mark.parametrize(
+    ("weight", "bias", "question"),
+    [
+        ([1, 0, 0, 0, 0, 0, 0, 0, 0], -1.0, "age > 50"),
+        ([0, 0, 0, 2, 0, 0, 0, 0, 0], -1.0, "colour = red"),
+        ([0, 0, 0, 2, 0, 2, 0, 0, 0], -1.0, "colour in {red, blue}"),
+        ([0, 0, 0, 0, -2, 0, 0, 0, 0], 1.0, "colour ≠ green"),
+        ([0, 0, 0, 0, -2, 0, -3, 0, 0], 1.0, "colour not in {green, missing}"),
+        ([0, 0, 0, 0, 0, 0, 2, 0, 0], -1.0, "colour is missing"),
+        ([0, 0, 0, 0, 0, 0, 0, 0, -2], 1.0, "visits is not missing"),
+        ([0, 0, 0, 0, 0, 0, 0, 1, 0], -5.0, "visits > 5 or missing"),
+        ([0, 0, 0, 0, 0, 0, 0, -1, 0], 5.0, "visits < 5 and not missing"),
+        ([0, 0, 0, 0.5, 0, 0, 0, 0, 0], -1.0, "0.5 (colour = red) - 1 > 0"),
+        ([1, 0, 0, 0, 0, 0, 0, 1, -2], -1.0, "0.1 age + visits + 7 (visits missing) - 5 > 0"),
+        ([1, 1, 0, 0, 0, 0, 0, 0, 0], 4.0, "0.1 age + clip((income - 1) * 2, -3, inf) + 4 (income missing) > 0"),
+    ],
+)  # fmt: skip
+def test_models_speak_of_their_columns(weight, bias, question):
+    assert asked(weight, bias) == question
+
+
+@settings(max_examples=50)
+@given(st.data())
+def test_a_model_with_categories_and_missing_values_is_printed_truly(data):
+    tree = data.draw(trees(kind="constant", n_features=9, max_splits=7))
+    value = st.sampled_from([None, -3.0, 0.125, 7.5])
+    colour = st.sampled_from(["red", "green", "blue", "violet", None])
+    rows = data.draw(st.lists(st.tuples(st.sampled_from([20.0, 47.5]), value, colour, value), min_size=1, max_size=9))
+    X = np.empty((len(rows), 4), dtype=object)
+    X[:] = rows
+    text = to_text(Model(Encoder(COLUMNS), tree), X)
+    # Folding 0.1 into a weight rounds, so a row on a split may fall to its other side: then the text says so.
+    n_tied = int((np.abs(Model(Encoder(COLUMNS), tree).scores(X)) < 1e-12).any(axis=1).sum())
+    moved = re.search(r"(\d+) of \d+ rows? reach", text)
+    assert "reach" in text or not tree.n_splits
+    assert (0 if moved is None else int(moved[1])) <= n_tied
+
+
+def test_the_map_behind_the_leaves_and_brackets_are_told():
+    tree = Tree(Topology.complete(1), [[1, 0, 0, 1, 0, 0, 0, 1, 0]], [-1.0], [[0.0], [1.0]])
+    assert to_text(Model(Encoder(COLUMNS), tree, TanhScale(0.0, 5.0))).split("\n")[-2:] == [
         "output: low + (tanh(v) + 1) / 2 * (high - low), TanhScale(low=(0.0,), high=(5.0,))",
+        "A term in brackets, such as (colour = red), counts where it holds. A missing number counts as 0.",
     ]
 
 
 def test_a_threshold_that_overflows_is_left_as_a_sum():
     tree = Tree(Topology.complete(1), [[1e-200]], [1e200], [[0.0], [1.0]])
     assert to_text(tree).startswith("1e-200 x0 + 1e+200 > 0 ?")
+
+
+@given(st.floats(-1e300, 1e300), st.integers(1, 15))
+def test_numbers_are_rounded_to_the_side_asked_for(number, digits):
+    low, high = (float(outward_text(number, digits, up=up)) for up in (False, True))
+    assert low <= number <= high
+    assert low == high or float(number_text(number, digits)) in (low, high)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"digits": 0}, "digits must be None or an integer of at least 1 and at most 17, got 0"),
+        ({"digits": 2.5}, r"got 2\.5"),
+        ({"max_terms": 0}, "max_terms must be None or an integer of at least 1, got 0"),
+        ({"fold": 1.0}, "fold must be a share"),
+    ],
+)
+def test_wrong_arguments_are_refused_by_name(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        to_text(Tree(Topology([]), np.empty((0, 1)), [], [[0.0]]), **wrong)
 
 
 def test_other_things_are_refused():

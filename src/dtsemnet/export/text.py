@@ -1,26 +1,32 @@
 """A tree as indented text, in the units and names of the data.
 
-Every split is an inequality in raw columns, every leaf an answer. A split on one
-column is solved for it: ``w x + b > 0`` reads ``x > -b / w``, and ``x < -b / w`` where ``w``
-is negative. A point on the hyperplane takes the branch ``no``, as it does in the tree.
-Numbers are rounded for reading; the model file holds them exactly.
+Every split is a question in raw columns, every leaf an answer. A row for which an
+inequality holds takes the branch ``yes``; a point on the hyperplane takes ``no``, as it
+does in the tree. Numbers are rounded for reading, and where rows are given the printed
+tree is held against the true one: the last lines say how many rows it sends elsewhere.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from dtsemnet.tree import Tree, as_model, raw_view
+from dtsemnet.export.text_print import Printed, print_tree
+from dtsemnet.export.words import MOST_DIGITS, number_text
 
 __all__ = ["to_text"]
 
+_ROOM = 40  # columns left to the content of a node, however deep it lies
 
-def to_text(tree: Any, X: Any = None, *, digits: int = 4) -> str:
+
+def to_text(
+    tree: Any,
+    X: Any = None,
+    *,
+    digits: int | None = None,
+    fold: float = 0.0,
+    max_terms: int | None = None,
+    width: int | None = 100,
+) -> str:
     """Write a tree as text that a person can follow.
 
     Parameters
@@ -28,9 +34,18 @@ def to_text(tree: Any, X: Any = None, *, digits: int = 4) -> str:
     tree : Tree, Model or fitted estimator
         A model is shown in the units of its columns: affine maps are folded into the splits.
     X : array_like or data frame, optional
-        Rows to count: each leaf shows how many of them reach it.
-    digits : int, default=4
-        Significant digits.
+        Rows to print for, such as the training rows. Each leaf shows how many reach it, and the last lines say how
+        the printed tree treats them.
+    digits : int, optional
+        Significant digits of every number. By default, with rows, the fewest for each split (3 or more) with which
+        they take the same branch as in the tree; without rows, 4.
+    fold : float, default=0.0
+        Leave out terms that move a sum by less than this share of the sum's own spread over the rows of its node,
+        and put their mean into the constant. The last lines tell the effect.
+    max_terms : int, optional
+        Terms of a sum that are shown; of longer ones the largest. By default all up to 30, else the largest 8.
+    width : int or None, default=100
+        Longer lines are broken before a term; None leaves them.
 
     Returns
     -------
@@ -38,7 +53,7 @@ def to_text(tree: Any, X: Any = None, *, digits: int = 4) -> str:
 
     Examples
     --------
-    >>> from dtsemnet.tree import Topology
+    >>> from dtsemnet.tree import Topology, Tree
     >>> tree = Tree(
     ...     Topology([[1, -3], [-1, -2]]), [[1.0, -0.5], [0.0, -2.0]], [0.25, 1.0], [[1, 0], [0, 1], [0.2, 0.8]],
     ...     feature_names=["length", "width"], class_names=["short", "long"])
@@ -48,78 +63,104 @@ def to_text(tree: Any, X: Any = None, *, digits: int = 4) -> str:
     └─ no:  width < 0.5 ?
             ├─ yes: long (100 %)
             └─ no:  short (100 %)
+    >>> print(to_text(tree, [[1.0, 2.0], [2.0, 2.0], [2.0, 1.0]]))
+    length - 0.5 width + 0.25 > 0 ?
+    ├─ yes: long (80 %)  [3 rows]
+    └─ no:  width < 0.5 ?
+            ├─ yes: long (100 %)  [0 rows]
+            └─ no:  short (100 %)  [0 rows]
+    <BLANKLINE>
+    3 digits: all 3 rows reach the same leaf as in the tree.
     """
-    model, view = as_model(tree), raw_view(tree)
-    counts = None if X is None else np.bincount(model.apply(X), minlength=model.tree.n_leaves)
-    lines = _Writer(view.tree, view.labels, digits, counts).lines()
-    return "\n".join([*lines, *([view.remark] if view.remark else [])])
+    _check("digits", digits, 1, MOST_DIGITS)
+    _check("max_terms", max_terms, 1, None)
+    _check("width", width, 1, None)
+    if isinstance(fold, bool) or not isinstance(fold, (int, float)) or not 0 <= fold < 1:
+        raise ValueError(f"fold must be a share, 0 <= fold < 1, got {fold!r}.")
+    if fold and X is None:
+        raise ValueError(f"fold={fold} needs rows to tell which terms are small; pass X.")
+    printed = print_tree(tree, X, digits, float(fold), max_terms)
+    notes = _notes(printed)
+    return "\n".join([*_lines(printed, width), *([""] if notes else []), *notes])
 
 
-class _Writer:
-    """Writes the nodes of one tree."""
+def _lines(printed: Printed, width: int | None) -> list[str]:
+    lines: list[str] = []
+    children = printed.view.tree.topology.children.tolist()
+    # Node, what stands before it on its own line, and what stands before the lines below it.
+    todo = [(0 if children else -1, "", "")]
+    while todo:
+        node, head, indent = todo.pop()
+        if node < 0:
+            lines += _broken(head, indent + "    ", printed.leaf_parts[~node], width)
+            continue
+        parts = printed.questions[node].parts
+        lines += _broken(head, indent + "│   ", (*parts[:-1], parts[-1] + " ?"), width)
+        left, right = children[node]
+        blank = " " * len("├─ yes: ")
+        todo.append((left, f"{indent}└─ no:  ", indent + blank))
+        todo.append((right, f"{indent}├─ yes: ", indent + "│" + blank[1:]))
+    return lines
 
-    def __init__(self, tree: Tree, labels: Sequence[str], digits: int, counts: NDArray[np.int64] | None) -> None:
-        self.tree, self.labels, self.digits, self.counts = tree, labels, digits, counts
 
-    def lines(self) -> list[str]:
-        lines = []
-        children = self.tree.topology.children.tolist()
-        # Node, what stands before it on its own line, and what stands before the lines below it.
-        todo = [(0 if children else -1, "", "")]
-        while todo:
-            node, head, indent = todo.pop()
-            if node < 0:
-                lines.append(head + self.leaf(~node))
-                continue
-            lines.append(head + self.split(node))
-            left, right = children[node]
-            blank = " " * len("├─ yes: ")
-            todo.append((left, f"{indent}└─ no:  ", indent + blank))
-            todo.append((right, f"{indent}├─ yes: ", indent + "│" + blank[1:]))
-        return lines
+def _broken(head: str, margin: str, parts: tuple[str, ...], width: int | None) -> list[str]:
+    """Lay out the pieces of a node, on further lines behind the margin where they do not fit."""
+    limit = None if width is None else max(width, len(margin) + _ROOM)
+    lines, line = [], head + parts[0]
+    for part in parts[1:]:
+        if limit is not None and len(line) + 1 + len(part) > limit:
+            lines.append(line)
+            line = margin + part.lstrip()
+        else:
+            line += " " + part
+    return [*lines, line]
 
-    def split(self, split: int) -> str:
-        weight, bias = self.tree.weight[split], float(self.tree.bias[split])
-        used = np.flatnonzero(weight)
-        if len(used) == 1:
-            label, slope = self.labels[int(used[0])], float(weight[used[0]])
-            threshold = -bias / slope + 0.0  # + 0.0: a threshold of -0.0 is shown as 0
-            if math.isfinite(threshold):
-                return f"{label} {'>' if slope > 0 else '<'} {self.number(threshold)} ?"
-        return f"{self.sum(weight, bias)} > 0 ?"
 
-    def leaf(self, leaf: int) -> str:
-        n_rows = None if self.counts is None else int(self.counts[leaf])
-        count = "" if n_rows is None else f"  [{n_rows} row{'' if n_rows == 1 else 's'}]"
-        tree = self.tree
-        if tree.class_names is not None:
-            best = int(tree.leaf_class[leaf])
-            return f"{tree.class_names[best]} ({100 * tree.value[leaf, best]:.3g} %){count}"
-        outputs = [self.output(leaf, o) for o in range(tree.n_outputs)]
-        return (outputs[0] if len(outputs) == 1 else "(" + ", ".join(outputs) + ")") + count
+def _notes(printed: Printed) -> list[str]:
+    """Say what holds of the text as a whole."""
+    view, notes = printed.view, []
+    if view.remark:
+        notes.append(view.remark)
+    shown = "\n".join(" ".join(parts) for parts in [*(q.parts for q in printed.questions), *printed.leaf_parts])
+    brackets = [f.term for f in view.features if f.kind != "number" and f.term in shown]
+    if brackets:
+        missing = " A missing number counts as 0." * any(term.endswith(" missing)") for term in brackets)
+        notes.append(f"A term in brackets, such as {brackets[0]}, counts where it holds.{missing}")
+    n_cut = sum(question.n_hidden > 0 for question in printed.questions)
+    if n_cut:
+        most = max(question.n_hidden for question in printed.questions)
+        notes.append(
+            f"{_count(n_cut, 'split')} of {len(printed.questions)} leave{'s' * (n_cut == 1)} out up to {most} terms: "
+            f"the text alone does not tell where rows go (max_terms={view.tree.n_features} shows all)."
+        )
+    if printed.n_moved is not None and (printed.n_folded or (printed.questions and not n_cut)):
+        notes.append(_routing(printed))
+    if printed.output_error is not None:
+        error = number_text(printed.output_error, 2)
+        notes.append(f"Outputs as printed are within {error} of the tree's in the same leaf.")
+    return notes
 
-    def output(self, leaf: int, output: int) -> str:
-        tree = self.tree
-        intercept = float(tree.value[leaf, output])
-        text = self.number(intercept) if tree.coef is None else self.sum(tree.coef[leaf, output], intercept)
-        ends = [None if end is None else self.number(end[leaf, output]) for end in (tree.lower, tree.upper)]
-        if ends == [None, None]:
-            return text
-        return f"{text} within [{ends[0] or '-inf'}, {ends[1] or 'inf'}]"
 
-    def sum(self, weight: NDArray[np.float64], bias: float) -> str:
-        terms = [(float(weight[j]), self.labels[j]) for j in np.flatnonzero(weight).tolist()]
-        if bias != 0 or not terms:
-            terms.append((bias, ""))
-        text = ""
-        for number, label in terms:
-            size = self.number(abs(number))
-            part = label if label and size == "1" else f"{size} {label}".strip()
-            if not text:
-                text = ("-" if number < 0 else "") + part
-            else:
-                text += (" - " if number < 0 else " + ") + part
-        return text
+def _routing(printed: Printed) -> str:
+    low, high = printed.digits
+    digits = f"{low} digits" if low == high else f"{low} to {high} digits"
+    digits = digits if low > 1 or high > 1 else "1 digit"
+    if printed.n_folded:
+        digits += f", {_count(printed.n_folded, 'small term')} of {printed.n_terms} folded into constants"
+    n, moved = printed.n_rows, printed.n_moved
+    if not moved:
+        rows = "the row reaches" if n == 1 else f"all {n} rows reach"
+        return f"{digits}: {rows} the same leaf as in the tree."
+    return f"{digits}: {moved} of {_count(n, 'row')} reach{'es' * (moved == 1)} another leaf than in the tree."
 
-    def number(self, number: float) -> str:
-        return f"{number:.{self.digits}g}"
+
+def _count(n: int, word: str) -> str:
+    return f"{n} {word}{'' if n == 1 else 's'}"
+
+
+def _check(name: str, number: int | None, low: int, high: int | None) -> None:
+    if number is None:
+        return
+    if isinstance(number, bool) or not isinstance(number, int) or number < low or (high is not None and number > high):
+        upper = "" if high is None else f" and at most {high}"
+        raise ValueError(f"{name} must be None or an integer of at least {low}{upper}, got {number!r}.")

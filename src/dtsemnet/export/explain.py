@@ -1,0 +1,261 @@
+"""One prediction, explained exactly: the way to the leaf, and what the leaf adds up.
+
+A tree needs no approximation to be explained. The path is a list of splits with their scores.
+How far a row is from another branch is told for each column on its own: the nearest value of
+that column, all else equal, with which the split answers otherwise; it is tried on the model
+before it is told. In a linear leaf the output is a sum, and so is its attribution: column
+``j`` adds ``coef_j * x_j``, or ``coef_j * (x_j - mean_j)`` against the mean of background rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dtsemnet.export.words import Digits, question
+from dtsemnet.export.words_explanation import Attribution, Contribution, Explanation, Flip, Step
+from dtsemnet.export.words_view import View, mapped, view_of
+from dtsemnet.tree import Column, Topology, Tree
+from dtsemnet.tree.encoder import is_missing
+
+__all__ = ["Attribution", "Contribution", "Explanation", "Flip", "Step", "explain"]
+
+FloatArray = NDArray[np.float64]
+
+_DIGITS = 4
+_LONGEST, _CUT = 30, 8  # a question of more terms than the first shows as many as the second
+_TRIES = 60  # doublings of a last bit: from one rounding error to all of a double's digits
+
+
+def explain(tree: Any, x: Any, *, background: Any = None) -> Explanation:
+    """Explain the prediction for one row.
+
+    Parameters
+    ----------
+    tree : Tree, Model or fitted estimator
+    x : one row
+        A sequence of values, a mapping or pandas Series by column name, or a table or array of one row.
+    background : array_like or data frame, optional
+        Rows to compare with, such as the training rows. Attributions then tell the difference to a row that holds
+        the mean of each column, distances are measured in standard deviations, and the text lists first what needs
+        the smallest change in them. Without it, attributions start at 0.
+
+    Returns
+    -------
+    Explanation
+        ``print`` shows it; ``to_dict()`` gives plain values. Where leaves are linear,
+        ``baseline + sum of contributions`` is the output before the guard, to rounding.
+
+    Examples
+    --------
+    >>> tree = Tree(
+    ...     Topology.complete(1), [[2.0, -1.0]], [-3.0], [[0.0], [1.0]], coef=[[[0, 0]], [[0.5, 1.0]]],
+    ...     upper=[[9], [9]], feature_names=["age", "dose"])
+    >>> print(explain(tree, {"age": 6.0, "dose": 4.0}))
+    prediction: 8  (leaf 1)
+    <BLANKLINE>
+    1. 2 age - dose - 3 > 0 ?
+       score 5: yes
+       no if age <= 3.5 or dose >= 9
+    <BLANKLINE>
+    leaf 1 adds up
+     1.000  intercept
+     4.000  dose = 4
+     3.000  age = 6
+     8.000  sum
+    within [-inf, 9]: kept
+    """
+    view = view_of(tree)
+    row = _one_row(view, x)
+    rows = None if background is None else view.rows(background)
+    if rows is not None and not len(rows):
+        raise ValueError("background must hold at least one row, got none.")
+    model, shown = view.model, view.tree
+    leaf, prediction = int(model.apply(row)[0]), model.predict(row)[0]
+    case = _Case(view, row, rows)
+    classes = () if shown.class_names is None else tuple(zip(shown.class_names, shown.value[leaf].tolist()))
+    n_sums = 0 if shown.is_classifier else shown.n_outputs
+    return Explanation(
+        prediction=tuple(prediction.tolist()) if np.ndim(prediction) else _plain(prediction),
+        leaf=leaf,
+        path=tuple(case.step(split) for split in model.decision_path(row)[0].tolist() if split >= 0),
+        classes=classes,
+        outputs=tuple(case.attribution(leaf, output) for output in range(n_sums)),
+        remark=view.remark,
+        compared=background is not None,
+    )
+
+
+class _Case:
+    """One row, the view of its model, and the background."""
+
+    def __init__(self, view: View, row: NDArray[Any], background: FloatArray | None) -> None:
+        self.view, self.row, self.background = view, row, background
+        self.mean = np.zeros(len(view.features)) if background is None else background.mean(axis=0)
+        self.spread = None if background is None else background.std(axis=0)
+        self.features = view.rows(row)[0]
+        self.encoded = np.array(view.model.transform(row)[0], dtype=np.float64)
+        members: list[list[int]] = [[] for _ in view.columns]
+        for j, feature in enumerate(view.features):
+            members[feature.column].append(j)
+        self.members = members
+
+    def step(self, split: int) -> Step:
+        tree, view = self.view.tree, self.view
+        weight, bias = tree.weight[split], float(tree.bias[split])
+        score = float(self.scores(split, self.encoded[None])[0])
+        asked = question(view, weight, bias, Digits.same(len(weight), _DIGITS), self.largest(weight))
+        distance = None
+        if self.spread is not None:
+            length = math.hypot(*(weight * self.spread).tolist())
+            distance = abs(score) / length if length > 0 else None
+        terms = self.contributions(weight, np.zeros(len(weight)))
+        flips = {**self.numbers(split, score), **self.categories(split, score)}
+        ordered = tuple(flips[number] for number in sorted(flips))
+        return Step(split, " ".join(asked.parts), score, score > 0, bias, terms, ordered, distance)
+
+    def contributions(self, weight: FloatArray, mean: FloatArray) -> tuple[Contribution, ...]:
+        """Give what each column with a weight adds, features of one column together."""
+        amount = weight * (self.features - mean)
+        return tuple(
+            Contribution(column.name, _plain(value), float(amount[members].sum()))
+            for column, value, members in zip(self.view.columns, self.row[0], self.members)
+            if weight[members].any()
+        )
+
+    def attribution(self, leaf: int, output: int) -> Attribution:
+        shown, tree = self.view.tree, self.view.model.tree
+        coef = np.zeros(tree.n_features) if shown.coef is None else shown.coef[leaf, output]
+        total = float(tree.value[leaf, output])
+        if tree.coef is not None:
+            nothing = np.empty((0, tree.n_features))
+            line = Tree(Topology([]), nothing, [], [[total]], coef=[[tree.coef[leaf, output]]])
+            total = float(line.predict(self.encoded[None])[0])
+        lower = None if tree.lower is None else float(tree.lower[leaf, output])
+        upper = None if tree.upper is None else float(tree.upper[leaf, output])
+        clipped, result = None, total
+        if lower is not None and total < lower:
+            clipped, result = "lower", lower
+        elif upper is not None and total > upper:
+            clipped, result = "upper", upper
+        baseline = float(shown.value[leaf, output]) + float(coef @ self.mean)
+        return Attribution(baseline, self.contributions(coef, self.mean), total, lower, upper, clipped, result)
+
+    def numbers(self, split: int, score: float) -> dict[int, Flip]:
+        """For each column of numbers, step from the boundary outwards until the split itself answers otherwise."""
+        found: dict[int, Flip] = {}
+        boundary = {number: edge for number in range(len(self.row[0])) if (edge := self.edge(split, score, number))}
+        for k in range(_TRIES):
+            # Nothing beyond the boundary at first, then a rounding error, doubled each time.
+            tried = {n: goal + (2.0 ** (k - 1) * unit if k else 0.0) for n, (goal, unit) in boundary.items()}
+            if not tried:
+                break
+            rows = np.repeat(self.encoded[None], len(tried), axis=0)
+            for place, (number, value) in enumerate(tried.items()):
+                rows[place, self.members[number][0]] = mapped(self.view.columns[number], value)
+            turned = (self.scores(split, rows) > 0) != (score > 0)
+            for (number, value), flips in zip(tried.items(), turned):
+                if flips:
+                    del boundary[number]
+                    found[number] = self.flip(number, value)
+        return found
+
+    def edge(self, split: int, score: float, number: int) -> tuple[float, float] | None:
+        """Give the value of a column at which the score is 0, and a rounding error of it, signed to lead beyond."""
+        column, members = self.view.columns[number], self.members[number]
+        missing = len(members) > 1 and self.features[members[1]] == 1
+        if column.categories is not None or missing:
+            return None
+        weight = self.view.tree.weight[split]
+        slope, scale = float(weight[members[0]]), 1.0 if _is_plain(column) else column.scale
+        if slope * scale == 0:
+            return None
+        goal = (float(self.features[members[0]]) - score / slope) / scale
+        goal += 0.0 if _is_plain(column) else column.center  # the view keeps a clipped number mapped
+        size = float(np.abs(weight) @ np.abs(self.features)) + abs(float(self.view.tree.bias[split]))
+        unit = math.ulp(max(abs(goal), size / abs(slope * scale)))
+        if not math.isfinite(goal) or not math.isfinite(unit * 2.0**_TRIES):
+            return None
+        return goal, math.copysign(unit, slope * scale * (-1.0 if score > 0 else 1.0))
+
+    def categories(self, split: int, score: float) -> dict[int, Flip]:
+        """For each column of categories, the one that turns the answer with the least change of the score."""
+        weight, found = self.view.model.tree.weight[split], {}
+        for number, (column, members) in enumerate(zip(self.view.columns, self.members)):
+            if not column.categories or not weight[members].any():
+                continue
+            rows = np.repeat(self.encoded[None], len(column.categories), axis=0)
+            rows[:, members] = 0.0
+            rows[np.arange(len(rows)), members[: len(rows)]] = 1.0
+            scores = self.scores(split, rows)
+            turned = np.flatnonzero((scores > 0) != (score > 0))
+            if len(turned):
+                best = int(turned[np.argmin(np.abs(scores[turned] - score))])
+                found[number] = Flip(column.name, _plain(column.categories[best]), None, None, None)
+        return found
+
+    def scores(self, split: int, rows: FloatArray) -> FloatArray:
+        """Score encoded rows at one split, as the model does."""
+        tree = self.view.model.tree
+        alone = Tree(Topology.complete(1), tree.weight[[split]], tree.bias[[split]], [[0.0], [0.0]])
+        return alone.scores(rows)[:, 0]
+
+    def flip(self, number: int, value: float) -> Flip:
+        """Compare a value of a column with that of the row and with the background."""
+        column, j = self.view.columns[number], self.members[number][0]
+        change = value - float(self.row[0, number])
+        if self.background is None or self.spread is None:
+            return Flip(column.name, value, change, None, None)
+        scale, shown = (1.0, value) if _is_plain(column) else (abs(column.scale), mapped(column, value))
+        spread = float(self.spread[j]) / scale
+        held = self.background[:, j]
+        if len(self.members[number]) > 1:  # a missing number counts as 0 there, which is no value of the column
+            held = held[self.background[:, j + 1] == 0]
+        seen = bool(len(held) and held.min() <= shown <= held.max())
+        return Flip(column.name, value, change, change / spread if spread > 0 else None, seen)
+
+    def largest(self, weight: FloatArray) -> list[int] | None:
+        """Name the terms to show where there are too many."""
+        if np.count_nonzero(weight) <= _LONGEST:
+            return None
+        size = np.abs(weight * self.features)
+        return [int(j) for j in np.argsort(-size, kind="stable") if weight[j] != 0][:_CUT]
+
+
+def _one_row(view: View, x: Any) -> NDArray[Any]:
+    """Make a table of one row of what was given, without turning numbers into strings."""
+    names = [column.name for column in view.columns]
+    if hasattr(x, "columns"):
+        if len(x) != 1:
+            raise ValueError(f"x must be one row, got a table of {len(x)}; pass one, as in X[i : i + 1].")
+        x = {str(name): np.asarray(x[name].to_numpy())[0] for name in x.columns}
+    by_name = isinstance(x, Mapping) or (hasattr(x, "index") and hasattr(x, "keys"))
+    if by_name and all(name in x for name in names):  # a Series without these names is read by position
+        values = [x[name] for name in names]
+    elif isinstance(x, Mapping):
+        absent = next(name for name in names if name not in x)
+        raise ValueError(f"x has no value for column {absent!r}; it has {[str(name) for name in x][:5]}...")
+    else:
+        values = list(x)
+        if len(values) == 1 and np.ndim(values[0]) == 1:
+            values = list(values[0])
+        if len(values) != len(names) or any(np.ndim(value) for value in values):
+            raise ValueError(f"x must be one row of {len(names)} values, got shape {np.shape(values)}.")
+    row = np.empty((1, len(values)), dtype=object)
+    row[0] = values
+    return row
+
+
+def _is_plain(column: Column) -> bool:
+    return column.lower is None and column.upper is None
+
+
+def _plain(value: Any) -> Any:
+    """Turn a value of a table into one of Python's own, None if it is missing."""
+    if is_missing(np.array([value, None], dtype=object))[0]:
+        return None
+    return value.item() if isinstance(value, np.generic) else value

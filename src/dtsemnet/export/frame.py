@@ -1,0 +1,182 @@
+"""A tree as a pandas table: one row a node, numbers in full and in raw units.
+
+Rows stand in the order of the lines of :func:`dtsemnet.export.to_text`: each node before those
+below it, the branch ``yes`` before ``no``. So the table can be read beside the text, filtered,
+joined and written to a spreadsheet. Names that come from the data stand behind a word of ours
+(``coef age``, ``share setosa``), so that no column of theirs can hide one of the table's.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dtsemnet.export.words_view import View, view_of
+
+__all__ = ["to_frame"]
+
+FloatArray = NDArray[np.float64]
+
+
+def to_frame(tree: Any, X: Any = None, y: Any = None) -> Any:
+    """Lay out splits, coefficients, leaves and counts as a data frame.
+
+    Parameters
+    ----------
+    tree : Tree, Model or fitted estimator
+        A model is shown in the units of its columns: affine maps are folded into the splits.
+    X : array_like or data frame, optional
+        Rows to count at each node.
+    y : array_like of shape (n_samples,) or (n_samples, n_outputs), optional
+        Their targets, to tell how good the tree is at each node.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Its index ``node`` is ``"split 0"`` or ``"leaf 3"``, numbered as in the tree. A leaf has one row; where a
+        regressor has several outputs, one for each, told apart by the column ``output``. Columns:
+
+        - ``parent``, ``branch``, ``depth``: the split above, the branch taken there, ``"yes"`` or ``"no"`` (both
+          missing at the root), and the number of splits above.
+        - ``intercept``: bias of a split, intercept or constant of a regression leaf.
+        - ``coef <feature>``: weight at a split, slope in a linear leaf. A row takes ``yes`` at a split if
+          ``intercept + sum of coef * feature > 0``. Features are columns in raw units, ``column = category`` (0 or 1)
+          and ``column missing`` (0 or 1; the missing number itself counts as 0).
+        - ``lower``, ``upper``: the guard of regression leaves, where there is one.
+        - ``class``, ``share <class>``: the answer of a class leaf and the probabilities that it gives.
+        - with ``X``: ``rows`` that come to the node, and ``row_share``, their share of all.
+        - with ``y``: of those rows, for classes ``rows <class>`` and ``accuracy``, else ``rmse``, both of the
+          predictions that the tree makes. At a split they cover all leaves below (and all outputs), at the root the
+          whole tree.
+
+    Examples
+    --------
+    >>> from dtsemnet.tree import Topology, Tree
+    >>> tree = Tree(Topology.complete(1), [[2.0]], [-3.0], [[0.0], [1.0]], feature_names=["age"])
+    >>> frame = to_frame(tree, [[1.0], [1.5], [2.0], [3.0], [9.0]])
+    >>> frame[["depth", "intercept", "coef age", "rows"]]  # doctest: +NORMALIZE_WHITESPACE
+             depth  intercept  coef age  rows
+    node
+    split 0      0       -3.0       2.0     5
+    leaf 1       1        1.0       0.0     3
+    leaf 0       1        0.0       0.0     2
+    """
+    try:
+        pandas = importlib.import_module("pandas")  # optional, and without type stubs
+    except ImportError as error:
+        raise ImportError("to_frame needs pandas; install it by pip install 'dtsemnet[data]'.") from error
+    if y is not None and X is None:
+        raise ValueError("y was given without X; pass the rows that it belongs to.")
+    view = view_of(tree)
+    nodes = _nodes(view)
+    columns: dict[str, Any] = {
+        "node": [f"leaf {~node}" if node < 0 else f"split {node}" for node, *_ in nodes],
+        "parent": [None if parent is None else f"split {parent}" for _, parent, _, _ in nodes],
+        "branch": [branch for _, _, branch, _ in nodes],
+        "depth": [depth for *_, depth in nodes],
+    }
+    n_each = [1 if node >= 0 or view.tree.is_classifier else view.tree.n_outputs for node, *_ in nodes]
+    place = np.repeat(np.arange(len(nodes)), n_each)
+    output = np.concatenate([np.arange(n) for n in n_each])
+    columns = {name: [content[k] for k in place] for name, content in columns.items()}
+    columns |= _content(view, np.array([nodes[k][0] for k in place]), output)
+    if X is not None:
+        seen = _seen(view, [node for node, *_ in nodes], X, y)
+        columns |= {name: part[place] if part.ndim == 1 else part[place, output] for name, part in seen.items()}
+    return pandas.DataFrame(columns).set_index("node")
+
+
+def _nodes(view: View) -> list[tuple[int, int | None, str | None, int]]:
+    """List node, parent, branch and depth in the order of the text."""
+    children = view.tree.topology.children.tolist()
+    found: list[tuple[int, int | None, str | None, int]] = []
+    todo: list[tuple[int, int | None, str | None, int]] = [(0 if children else -1, None, None, 0)]
+    while todo:
+        node, parent, branch, depth = todo.pop()
+        found.append((node, parent, branch, depth))
+        if node >= 0:
+            left, right = children[node]
+            todo += [(left, node, "no", depth + 1), (right, node, "yes", depth + 1)]
+    return found
+
+
+def _content(view: View, node: NDArray[np.int64], output: NDArray[np.int64]) -> dict[str, Any]:
+    """Numbers of splits and leaves; NaN (or None) where a node has none."""
+    tree, columns = view.tree, dict[str, Any]()
+    split, leaf = node >= 0, ~node
+    if not tree.is_classifier and tree.n_outputs > 1:
+        columns["output"] = [None if is_split else int(o) for is_split, o in zip(split, output)]
+    intercept, coef = np.full(len(node), np.nan), np.full((len(node), tree.n_features), np.nan)
+    intercept[split], coef[split] = tree.bias[node[split]], tree.weight[node[split]]
+    if not tree.is_classifier:
+        intercept[~split] = tree.value[leaf[~split], output[~split]]
+        coef[~split] = 0.0 if tree.coef is None else tree.coef[leaf[~split], output[~split]]
+    columns["intercept"] = intercept
+    columns |= {f"coef {label}": coef[:, j] for j, label in enumerate(_distinct(view.labels))}
+    for name, end in (("lower", tree.lower), ("upper", tree.upper)):
+        if end is not None:
+            columns[name] = _at_leaves(end, leaf, output, ~split)
+    if tree.class_names is not None:
+        names, best = tree.class_names, tree.leaf_class
+        columns["class"] = [None if is_split else names[best[i]] for is_split, i in zip(split, leaf)]
+        for k, name in enumerate(_distinct(names)):
+            columns[f"share {name}"] = _at_leaves(tree.value, leaf, np.full(len(node), k), ~split)
+    return columns
+
+
+def _at_leaves(
+    array: FloatArray, leaf: NDArray[np.int64], output: NDArray[np.int64], where: NDArray[np.bool_]
+) -> FloatArray:
+    column = np.full(len(leaf), np.nan)
+    column[where] = array[leaf[where], output[where]]
+    return column
+
+
+def _seen(view: View, nodes: list[int], X: Any, y: Any) -> dict[str, NDArray[Any]]:
+    """Count the rows at each node and judge the tree on them; one column for each output where they differ."""
+    model = view.model
+    leaf = model.apply(X)
+    rows = _below(view, nodes, np.bincount(leaf, minlength=model.tree.n_leaves))
+    columns: dict[str, NDArray[Any]] = {"rows": rows, "row_share": _ratio(rows, np.full(len(rows), len(leaf)))}
+    if y is None:
+        return columns
+    target, predicted = np.asarray(y), np.asarray(model.predict(X))
+    if target.ndim == 2 and target.shape[1] == 1 and predicted.ndim == 1:
+        target = target[:, 0]
+    if target.shape != predicted.shape:
+        raise ValueError(f"y must have shape {predicted.shape}, as the predictions for X have, got {target.shape}.")
+    if model.class_names is not None:
+        for name, label in zip(_distinct(model.class_names), model.class_names):
+            held = np.bincount(leaf, target == label, model.tree.n_leaves).astype(np.int64)
+            columns[f"rows {name}"] = _below(view, nodes, held)
+        right = np.bincount(leaf, target == predicted, model.tree.n_leaves)
+        columns["accuracy"] = _ratio(_below(view, nodes, right), rows)
+    else:
+        error = np.square(target.astype(np.float64) - predicted).reshape(len(leaf), -1)
+        mean = np.stack(
+            [_ratio(_below(view, nodes, np.bincount(leaf, part, model.tree.n_leaves)), rows) for part in error.T],
+            axis=1,
+        )
+        # A leaf has a row for each output; a split has one row for all of them.
+        is_split = np.array(nodes)[:, None] >= 0
+        columns["rmse"] = np.sqrt(np.where(is_split, mean.mean(axis=1, keepdims=True), mean))
+    return columns
+
+
+def _below(view: View, nodes: list[int], of_leaf: NDArray[Any]) -> NDArray[Any]:
+    first, last = view.tree.topology.spans
+    return np.array([of_leaf[~i] if i < 0 else of_leaf[first[i] : last[i]].sum() for i in nodes])
+
+
+def _ratio(part: NDArray[Any], whole: NDArray[Any]) -> FloatArray:
+    """Divide; NaN where nothing is there to divide by."""
+    return np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
+
+
+def _distinct(names: tuple[Any, ...]) -> list[str]:
+    """Names as text; one that would stand twice, such as 1 and "1", gets its number behind it."""
+    texts = [str(name) for name in names]
+    return [text if text not in texts[:k] else f"{text} ({k})" for k, text in enumerate(texts)]

@@ -1,0 +1,214 @@
+"""The printed tree: every question and answer in words, and how it compares with the true tree.
+
+Rows are sorted by the leaf that the model sends them to, so that the rows that meet a node are
+one slice. Each split is written for the rows that meet it. The printed tree is then walked by
+all rows, with the numbers as printed, and the leaves are compared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dtsemnet.export.text_digits import aligned, choose_digits, fold_small, spread
+from dtsemnet.export.words import Digits, Question, Sum, number_text, question, write_sum
+from dtsemnet.export.words_view import View, view_of
+
+__all__ = ["Printed", "print_tree"]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+_DIGITS = 4  # where no rows tell how many are needed
+_ENOUGH = 2000  # rows that tell which terms of a long sum are the largest
+_LONGEST, _CUT = 30, 8  # a sum of more terms than the first shows as many as the second
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A tree in words, and what is known of them."""
+
+    view: View
+    questions: list[Question]
+    leaf_parts: list[tuple[str, ...]]
+    digits: tuple[int, int]
+    """Fewest and most digits of a split."""
+    n_folded: int
+    n_terms: int
+    n_rows: int
+    n_moved: int | None
+    """Rows that the printed tree sends to another leaf, None without rows."""
+    output_error: float | None
+    """Largest difference between an output as printed and the tree's, where leaves are linear."""
+
+
+def print_tree(tree: Any, X: Any, digits: int | None, fold: float, max_terms: int | None) -> Printed:
+    """Write all nodes; arguments as in :func:`dtsemnet.export.to_text`."""
+    return _Printer(view_of(tree), X, digits, fold, max_terms).run()
+
+
+class _Printer:
+    """Writes the nodes of one tree."""
+
+    def __init__(self, view: View, X: Any, digits: int | None, fold: float, max_terms: int | None) -> None:
+        self.view, self.tree, self.digits, self.fold, self.max_terms = view, view.tree, digits, fold, max_terms
+        self.used: list[int] = []
+        self.n_folded = self.n_terms = 0
+        self.rows: FloatArray | None = None
+        if X is not None:
+            leaf = view.model.apply(X)
+            order = np.argsort(leaf, kind="stable")
+            self.rows, self.leaf = view.rows(X)[order], leaf[order]
+            self.start = np.searchsorted(self.leaf, np.arange(self.tree.n_leaves + 1))
+            self.encoded = np.asarray(view.model.transform(X))[order]
+
+    def run(self) -> Printed:
+        questions = [self.split(i) for i in range(self.tree.n_splits)]
+        sums = self.sums() if self.tree.coef is not None else []
+        parts = [self.leaf_parts(leaf, sums) for leaf in range(self.tree.n_leaves)]
+        digits = (min(self.used, default=_DIGITS), max(self.used, default=_DIGITS))
+        moved = error = None
+        if self.rows is not None and len(self.rows):
+            moved = int((self.walk(questions) != self.leaf).sum())
+            error = self.output_error(sums)
+        n_rows = 0 if self.rows is None else len(self.rows)
+        return Printed(self.view, questions, parts, digits, self.n_folded, self.n_terms, n_rows, moved, error)
+
+    def split(self, split: int) -> Question:
+        weight, bias = self.tree.weight[split], float(self.tree.bias[split])
+        first, last = (int(span[split]) for span in self.tree.topology.spans)
+        rows = self.slice(first, last)
+        weight, bias, folded = self.folded(weight, bias, rows)
+        shown = self.shown(weight, rows)
+        if rows is None or self.digits is not None:
+            self.used.append(self.digits or _DIGITS)
+            return question(self.view, weight, bias, self.plain(), shown)
+        if folded:
+            yes = Sum(weight, bias, (), 0)(rows) > 0
+        else:
+            middle = self.tree.topology.children[split, 0]
+            middle = self.tree.topology.spans[1][middle] if middle >= 0 else ~middle + 1
+            yes = self.leaf[self.start[first] : self.start[last]] >= middle
+        found, digits = choose_digits(self.view, weight, bias, rows, yes, shown)
+        self.used.append(digits)
+        return found
+
+    def sums(self) -> list[list[Sum]]:
+        """Write the linear models of all leaves, one for each output."""
+        assert self.tree.coef is not None
+        return [
+            [
+                self.sum(self.tree.coef[leaf, o], float(self.tree.value[leaf, o]), leaf)
+                for o in range(self.tree.n_outputs)
+            ]
+            for leaf in range(self.tree.n_leaves)
+        ]
+
+    def sum(self, weight: FloatArray, bias: float, leaf: int) -> Sum:
+        rows = self.slice(leaf, leaf + 1)
+        weight, bias, _ = self.folded(weight, bias, rows)
+        if rows is None or self.digits is not None:
+            digits = self.plain()
+        else:
+            digits = aligned(weight, bias, rows, _DIGITS)
+        return write_sum(self.view, weight, bias, digits, self.shown(weight, rows))
+
+    def leaf_parts(self, leaf: int, sums: list[list[Sum]]) -> tuple[str, ...]:
+        tree = self.tree
+        if tree.class_names is not None:
+            parts = [_classes(tree.class_names, tree.value[leaf])]
+        else:
+            outputs = [self.output_parts(leaf, o, sums) for o in range(tree.n_outputs)]
+            if len(outputs) > 1:
+                outputs = [
+                    [*parts[:-1], parts[-1] + ("," if o < len(outputs) - 1 else ")")] for o, parts in enumerate(outputs)
+                ]
+                outputs[0][0] = "(" + outputs[0][0]
+            parts = [part for output in outputs for part in output]
+        if self.rows is not None:
+            n_rows = int(self.start[leaf + 1] - self.start[leaf])
+            parts.append(f" [{n_rows} row{'' if n_rows == 1 else 's'}]")
+        return tuple(parts)
+
+    def output_parts(self, leaf: int, output: int, sums: list[list[Sum]]) -> list[str]:
+        tree, digits = self.tree, self.digits or _DIGITS
+        parts = list(sums[leaf][output].parts) if sums else [number_text(float(tree.value[leaf, output]), digits)]
+        ends = [None if end is None else number_text(end[leaf, output], digits) for end in (tree.lower, tree.upper)]
+        if ends != [None, None]:
+            parts.append(f"within [{ends[0] or '-inf'}, {ends[1] or 'inf'}]")
+        return parts
+
+    def walk(self, questions: list[Question]) -> IntArray:
+        """Find the leaf of each row by the questions as printed."""
+        assert self.rows is not None
+        reached = np.zeros(len(self.rows), dtype=np.int64)
+        todo = [(0 if questions else -1, np.arange(len(self.rows)))]
+        while todo:
+            node, members = todo.pop()
+            if node < 0:
+                reached[members] = ~node
+            elif len(members):
+                yes = questions[node](self.rows[members])
+                left, right = self.tree.topology.children[node].tolist()
+                todo += [(left, members[~yes]), (right, members[yes])]
+        return reached
+
+    def output_error(self, sums: list[list[Sum]]) -> float | None:
+        if not sums or any(equation.n_hidden for leaf in sums for equation in leaf):
+            return None
+        assert self.rows is not None
+        truth = self.view.model.tree.predict(self.encoded).reshape(len(self.rows), -1)
+        worst = 0.0
+        lower, upper = (
+            np.full(self.tree.value.shape, end) if given is None else given
+            for given, end in ((self.tree.lower, -np.inf), (self.tree.upper, np.inf))
+        )
+        for leaf, equations in enumerate(sums):
+            rows, wanted = self.slice(leaf, leaf + 1), truth[self.start[leaf] : self.start[leaf + 1]]
+            for o, equation in enumerate(equations):
+                if rows is not None and len(rows):
+                    printed = np.clip(equation(rows), lower[leaf, o], upper[leaf, o])
+                    worst = max(worst, float(np.abs(printed - wanted[:, o]).max()))
+        return worst
+
+    def slice(self, first: int, last: int) -> FloatArray | None:
+        """Give the rows that reach the leaves from first up to last."""
+        return None if self.rows is None else self.rows[self.start[first] : self.start[last]]
+
+    def plain(self) -> Digits:
+        return Digits.same(self.tree.n_features, self.digits or _DIGITS)
+
+    def folded(self, weight: FloatArray, bias: float, rows: FloatArray | None) -> tuple[FloatArray, float, int]:
+        self.n_terms += int(np.count_nonzero(weight))
+        if rows is None:
+            return weight, bias, 0
+        found = fold_small(weight, bias, rows, self.fold)
+        self.n_folded += found.n_folded
+        return found
+
+    def shown(self, weight: FloatArray, rows: FloatArray | None) -> list[int] | None:
+        """Name the terms to show where a sum is too long: the largest, largest first."""
+        n_terms = int(np.count_nonzero(weight))
+        limit = self.max_terms or (n_terms if n_terms <= _LONGEST else _CUT)
+        if n_terms <= limit:
+            return None
+        some = None if rows is None else rows[:: len(rows) // _ENOUGH + 1]
+        size = spread(weight, some) * (weight != 0)
+        return [int(j) for j in np.argsort(-size, kind="stable") if weight[j] != 0][:limit]
+
+
+def _classes(names: tuple[Any, ...], share: FloatArray) -> str:
+    """Name the class of a leaf, its share and, among three classes or more, who follows."""
+    order = np.argsort(-share, kind="stable")
+    others = [f"{names[k]}: {_percent(share[k])}" for k in order[1:] if share[k] >= 0.005]
+    if len(names) == 2:
+        others = []
+    shown = [_percent(share[order[0]]), *others[:2], *(["…"] if len(others) > 2 else [])]
+    return f"{names[order[0]]} ({', '.join(shown)})"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %".replace(".0 ", " ")
