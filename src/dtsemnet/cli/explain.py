@@ -1,0 +1,41 @@
+"""``dtsemnet explain``: why one row gets its answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["EXAMPLES", "run"]
+
+EXAMPLES = """
+dtsemnet explain model.json data.csv
+dtsemnet explain model.json data.csv --row 3
+dtsemnet explain model.json data.csv --row 3 --json
+"""
+
+
+def run(
+    model: Annotated[Path, typer.Argument(help="Model file.", metavar="MODEL")],
+    data: Annotated[Path, typer.Argument(help="CSV or Parquet file with the columns of training.", metavar="DATA")],
+    row: Annotated[int, typer.Option(help="Row of the table, counted from 0.", min=0, metavar="N")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the explanation as JSON.")] = False,
+) -> None:
+    """Explain one prediction: the splits on its path, how far each is from flipping, and the leaf's own model.
+
+    The other rows of the table are the background that a linear leaf is compared with.
+    """
+    from dtsemnet.cli.models import load
+    from dtsemnet.cli.output import print_json
+    from dtsemnet.export.explain import explain
+
+    loaded = load(model)
+    table = loaded.read(data)
+    if row >= len(table):
+        raise ValueError(f"--row {row} is not there: {data} has rows 0 to {len(table) - 1}.")
+    found = explain(loaded.model, table.X.iloc[[row]], background=table.X)
+    if as_json:
+        print_json({"row": row} | found.to_dict())
+    else:
+        print(found)

@@ -1,0 +1,52 @@
+"""``dtsemnet explore``: the tree as one page for the browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dtsemnet.cli.output import check_output, say, size_of
+
+__all__ = ["EXAMPLES", "run"]
+
+EXAMPLES = """
+dtsemnet explore model.json --out tree.html
+dtsemnet explore model.json --data data.csv --target y --out tree.html --open
+"""
+
+
+def run(
+    model: Annotated[Path, typer.Argument(help="Model file.", metavar="MODEL")],
+    out: Annotated[Path, typer.Option(help="Page to write.", metavar="FILE")],
+    data: Annotated[Path | None, typer.Option(help="Table whose rows go into the page.", metavar="FILE")] = None,
+    target: Annotated[
+        str | None, typer.Option(help="Column with the true answers; by default that of fit.", metavar="COLUMN")
+    ] = None,
+    max_rows: Annotated[int, typer.Option(help="Rows of the table in the page, at most.", min=0, metavar="N")] = 1000,
+    title: Annotated[
+        str | None, typer.Option(help="Title of the page; by default the name of the file.", metavar="TEXT")
+    ] = None,
+    show: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Replace the page.")] = False,
+) -> None:
+    """Write a page to look into a tree: walk it, type values, watch the path change.
+
+    One file that needs no network. It holds rows of data only where [bold]--data[/] names them.
+    """
+    check_output(out, force=force)
+    from dtsemnet.cli.models import load
+    from dtsemnet.explorer import to_html
+
+    loaded = load(model)
+    X = y = None
+    if data is not None:
+        table = loaded.read(data, target=target, guess=True)
+        X, y = table.X, table.y
+    to_html(loaded.model, out, X=X, y=y, title=title or model.stem, max_rows=max_rows)
+    say(f"Page written to {out} ({size_of(out)}); open it in a browser.")
+    if show:
+        import webbrowser
+
+        webbrowser.open(out.resolve().as_uri())

@@ -1,0 +1,117 @@
+"""``dtsemnet export``: the same tree in another language.
+
+``FORMS`` is the whole list: a name, the function of :mod:`dtsemnet.export` and its arguments. Every exporter checks
+its own result against the tree and refuses to hand over one that disagrees.
+"""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+from dtsemnet.cli.output import check_output, print_json, remark, say, size_of
+
+__all__ = ["EXAMPLES", "FORMS", "Form", "run"]
+
+EXAMPLES = """
+dtsemnet export model.json --to c --out tree.c
+dtsemnet export model.json --to sql --name customers
+dtsemnet export model.json --to onnx --out tree.onnx
+dtsemnet export model.json --to python --out tree.py --force
+"""
+
+
+class Form(NamedTuple):
+    """One way to write a tree."""
+
+    function: str
+    """Name of a function of :mod:`dtsemnet.export`."""
+    options: dict[str, Any]
+    what: str
+    """What it is, for the help."""
+    name: str = ""
+    """Argument of the function that ``--name`` sets."""
+
+
+FORMS = {
+    "c": Form("to_c", {}, "C99, no allocation", name="name"),
+    "c-float": Form("to_c", {"number": "float"}, "C99 in single precision", name="name"),
+    "python": Form("to_python", {}, "Python without dependencies"),
+    "numpy": Form("to_numpy_function", {}, "Python with numpy"),
+    "sql": Form("to_sql", {}, "one SQL expression", name="table"),
+    "onnx": Form("to_onnx", {"form": "tree"}, "ONNX, tree operators"),
+    "onnx-network": Form("to_onnx", {"form": "network"}, "ONNX, Gemm-ReLU-Gemm, for verifiers"),
+    "json": Form("to_json", {}, "JSON for other programs"),
+    "dot": Form("to_dot", {}, "Graphviz"),
+    "smt2": Form("to_smt2", {}, "SMT-LIB, for solvers"),
+    "text": Form("to_text", {}, "rules to read"),
+}
+
+
+def run(
+    model: Annotated[Path, typer.Argument(help="Model file.", metavar="MODEL")],
+    to: Annotated[
+        str,
+        typer.Option(
+            help="; ".join(f"{name}: {form.what}" for name, form in FORMS.items()) + ".",
+            metavar="FORM",
+            autocompletion=lambda: list(FORMS),
+        ),
+    ],
+    out: Annotated[Path | None, typer.Option(help="File to write. Text is printed without it.", metavar="FILE")] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="Table whose rows are compared as well, beside the probes.", metavar="FILE")
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option(help="Start of every name in C; table of the columns in SQL.", metavar="NAME")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Replace the file.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON; needs --out.")] = False,
+) -> None:
+    """Write a tree in another language, checked to give the same answers.
+
+    An export that disagrees with the tree beyond rounding is refused, not written.
+    """
+    check_output(out, force=force)
+    if to not in FORMS:
+        raise typer.BadParameter(f"--to must be one of {', '.join(FORMS)}, got {to!r}.")
+    if as_json and out is None:
+        raise typer.BadParameter("--json needs --out: standard output can hold the export or the figures, not both.")
+    if name is not None and not FORMS[to].name:
+        raise typer.BadParameter(f"--name is for C and SQL; {to} takes none.")
+    from dtsemnet.cli.models import load
+    from dtsemnet.tree.atomic import write_atomically
+
+    loaded = load(model)
+    options = FORMS[to].options | ({} if name is None else {FORMS[to].name: name})
+    X = None if data is None else loaded.read(data).X
+    artefact = _exporter(to)(loaded.model, X, **options)
+    content, check = (artefact, "") if isinstance(artefact, str) else (artefact.content, _check(artefact))
+    if out is not None:
+        write_atomically(out, content)
+        if as_json:
+            print_json({"form": to, "out": out, "bytes": out.stat().st_size, "check": check})
+        else:
+            say(f"{FORMS[to].what} written to {out} ({size_of(out)}){': ' * bool(check)}{check}.")
+        return
+    if isinstance(content, bytes):
+        raise typer.BadParameter(f"{to} is no text: name a file with --out.")
+    print(content, end="" if content.endswith("\n") else "\n")
+    if check:
+        remark(f"{check}.")
+
+
+def _check(artefact: Any) -> str:
+    """What the exporter's own check saw."""
+    return "not checked, as nothing here can run it" if artefact.report is None else str(artefact.report)
+
+
+def _exporter(form: str) -> Any:
+    function = FORMS[form].function
+    found = getattr(importlib.import_module("dtsemnet.export"), function, None)
+    if found is None:
+        raise ValueError(f"--to {form} needs dtsemnet.export.{function}, which this version does not have.")
+    return found

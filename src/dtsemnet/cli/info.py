@@ -1,0 +1,114 @@
+"""``dtsemnet info``: versions, or what a model file holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dtsemnet.cli.output import columns, print_json, say
+
+__all__ = ["EXAMPLES", "run"]
+
+EXAMPLES = """
+dtsemnet info
+dtsemnet info model.json
+dtsemnet info model.json --json
+"""
+
+PACKAGES = {
+    "numpy": "", "scipy": "", "scikit-learn": "", "numba": "", "rich": "", "typer": "", "pandas": "data",
+    "pyarrow": "data", "matplotlib": "plot", "onnx": "onnx", "torch": "torch", "stable-baselines3": "rl",
+}  # fmt: skip
+"""Packages that matter, and the extra that installs each where it is not a base dependency."""
+
+
+def run(
+    model: Annotated[Path | None, typer.Argument(help="Model file.", metavar="MODEL")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+) -> None:
+    """Tell the versions of this installation, or what a model file holds."""
+    facts = _versions() if model is None else _contents(model)
+    if as_json:
+        print_json(facts)
+    elif model is None:
+        lines = [[name, found or f"not installed (extra '{PACKAGES[name]}')"] for name, found in facts.items()]
+        columns(["package", "version"], lines, words=True)
+    else:
+        _show(facts)
+
+
+def _versions() -> dict[str, str | None]:
+    import platform
+    from importlib import metadata
+
+    from dtsemnet import __version__
+
+    found: dict[str, str | None] = {"dtsemnet": __version__, "python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = None
+    return found
+
+
+def _contents(path: Path) -> dict[str, Any]:
+    from dtsemnet.cli.models import load
+
+    loaded = load(path)
+    model, about = loaded.model, loaded.document.about
+    tree = model.tree
+    leaves = "class" if tree.is_classifier else "constant" if tree.coef is None else "linear"
+    return {
+        "file": path,
+        "holds": about.get("estimator") or type(loaded.document.content).__name__,
+        "task": "classification" if tree.is_classifier else "regression",
+        "target": loaded.target,
+        "classes": None if tree.class_names is None else list(tree.class_names),
+        "depth": tree.depth, "splits": tree.n_splits, "leaves": tree.n_leaves, "kind of leaves": leaves,
+        "outputs": tree.n_outputs,
+        "columns": [
+            {"name": column.name, "categories": None if column.categories is None else len(column.categories)}
+            | {"missing": column.missing}
+            for column in model.encoder.columns
+        ],
+        "features": tree.n_features,
+        "weights that are not 0": int((tree.weight != 0).sum()),
+        "fingerprint": model.fingerprint(),
+        "versions": about.get("versions"),
+        "fit": about.get("fit"),
+    }  # fmt: skip
+
+
+def _show(facts: dict[str, Any]) -> None:
+    said = {"columns", "versions", "fit"}
+    lines = [[name, _cell(value)] for name, value in facts.items() if name not in said and value is not None]
+    lines += [["columns", str(len(facts["columns"]))]]
+    fit = facts["fit"] or {}
+    scores = (fit.get("dtsemnet") or {}).get("test") or {}
+    lines += [[f"{name}, test", f"{value:.4g}"] for name, value in scores.items() if isinstance(value, (int, float))]
+    lines += [["fitted to", str(fit["data"])]] if "data" in fit else []
+    lines += [["written by", f"dtsemnet {facts['versions']['dtsemnet']}"]] if facts["versions"] else []
+    width = max(len(name) for name, _ in lines)
+    for name, value in lines:
+        say(f"{name:<{width}}   {value}")
+    say()
+    columns(
+        ["column", "read as"],
+        [[column["name"], _kind(column)] for column in facts["columns"]],
+        words=True,
+    )
+
+
+def _kind(column: dict[str, Any]) -> str:
+    n = column["categories"]
+    kind = "number" if n is None else "1 category" if n == 1 else f"{n:,} categories"
+    return kind + (", may be missing" if column["missing"] else "")
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value[:8])) + (f", ... ({len(value)})" if len(value) > 8 else "")
+    return f"{value:,}" if isinstance(value, int) else str(value)

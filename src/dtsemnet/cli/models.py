@@ -1,0 +1,111 @@
+"""Model files, and tables read the way a model wants them.
+
+A model file holds an estimator's model, a bare model or a bare tree; all three predict,
+print and export alike. A table is matched by column names. Columns whose categories are
+texts are read as text, so that "7" in training is not the number 7 here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from dtsemnet.cli.output import counted, quoted, remark
+from dtsemnet.cli.tables import pick, read_table, take_target
+from dtsemnet.tree import Document, Model, as_model, load_document
+
+__all__ = ["Loaded", "Table", "load"]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows for a model: its columns in its order, and where a target was named, that."""
+
+    frame: Any
+    """The whole table, rows without a target dropped."""
+    X: Any
+    y: NDArray[Any] | None
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A model file that has been read."""
+
+    path: Path
+    document: Document
+
+    @property
+    def model(self) -> Model:
+        """Encoder, tree and output map."""
+        return as_model(self.document.content)
+
+    @property
+    def target(self) -> str | None:
+        """Name of the column that the model was fitted to, where its file tells."""
+        found = self.document.about.get("target")
+        return found if isinstance(found, str) else None
+
+    def estimator(self) -> Any:
+        """The estimator that wrote the file, or None where none did."""
+        import dtsemnet
+
+        kind = getattr(dtsemnet, str(self.document.about.get("estimator")), None)
+        return None if kind is None else kind.load(self.path)
+
+    def read(self, path: Path, *, target: str | None = None, guess: bool = False) -> Table:
+        """Read a table, with remarks on values that the model has not met in training.
+
+        ``guess`` takes the target of the fit where none is named and the table has it.
+        """
+        model, wanted = self.model, target or (self.target if guess else None)
+        text = [c.name for c in model.encoder.columns if c.categories and all(isinstance(v, str) for v in c.categories)]
+        if wanted is not None and model.class_names and all(isinstance(name, str) for name in model.class_names):
+            text.append(wanted)
+        frame, y = read_table(path, text=text), None
+        whole = frame
+        if wanted is not None and (target is not None or wanted in frame.columns):
+            frame, y, remarks = take_target(frame, wanted)
+            whole = whole.loc[frame.index]
+            for words in remarks:
+                remark(words)
+        X = self._columns(frame, path)
+        for column in model.encoder.columns:
+            if column.categories:
+                _remark_strangers(X[column.name], column.categories)
+        return Table(whole, X, y)
+
+    def _columns(self, frame: Any, path: Path) -> Any:
+        """Columns by name; by place where the model never knew any names."""
+        names = [column.name for column in self.model.encoder.columns]
+        nameless = names == [f"x{place}" for place in range(len(names))]
+        if nameless and not set(names) <= set(frame.columns) and len(frame.columns) == len(names):
+            remark("the model has no column names; the columns of the table are read in their order.")
+            return frame.set_axis(names, axis=1)
+        return pick(frame, names, path)
+
+
+def load(path: Path) -> Loaded:
+    """Read a model file."""
+    if not path.is_file():
+        what = "is a folder" if path.is_dir() else "does not exist"
+        raise FileNotFoundError(f"model file {quoted(path)} {what}; dtsemnet fit writes one.")
+    try:
+        return Loaded(path, load_document(path))
+    except ValueError as error:
+        raise ValueError(f"model file {quoted(path)} cannot be read: {error}") from error
+
+
+def _remark_strangers(values: Any, categories: Sequence[Any]) -> None:
+    strange = values[~values.isna() & ~values.isin(list(categories))]
+    if len(strange):
+        some = ", ".join(quoted(value) for value in strange.unique()[:3])
+        remark(
+            f"column {quoted(values.name)}: {counted(len(strange), 'row')} with values unknown to the model ({some})."
+        )

@@ -1,0 +1,187 @@
+"""What every verb does with the terminal, with errors and with files.
+
+Results go to standard output, remarks and progress to standard error. With ``--json``
+standard output holds one JSON value and nothing else. An error is one line that names
+the way out. Colour is for terminals alone. A file is written whole or not at all, and an
+existing one is replaced only with ``--force``.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import json
+import math
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+__all__ = [
+    "check_output",
+    "columns",
+    "counted",
+    "guarded",
+    "print_json",
+    "quoted",
+    "remark",
+    "require",
+    "say",
+    "size_of",
+]
+
+WIDTH = 100
+"""Lines longer than that are hard to read, however wide the terminal."""
+
+
+def guarded(run: Callable[..., None], *, debug: bool) -> Callable[..., None]:
+    """Turn errors of a verb into one line and an exit code; ``debug`` lets them through."""
+
+    @functools.wraps(run)
+    def guard(*args: Any, **options: Any) -> None:
+        try:
+            with warnings.catch_warnings():
+                warnings.showwarning = _remark_warning
+                run(*args, **options)
+        except (typer.Exit, typer.BadParameter, BrokenPipeError):  # typer knows what to do
+            raise
+        except KeyboardInterrupt:
+            _complain("interrupted; nothing was written.", "")
+            raise typer.Exit(130) from None
+        except Exception as error:
+            if debug:
+                raise
+            _complain(*_words(error))
+            raise typer.Exit(1) from None
+
+    return guard
+
+
+def say(text: str = "", *, style: str = "") -> None:
+    """Print a line for people; markup is not read, so names of columns are safe."""
+    _console().print(escape(text), style=style, soft_wrap=True)
+
+
+def remark(text: str) -> None:
+    """Print what a person should know, on standard error."""
+    _console(stderr=True).print(f"[dim]note:[/] {escape(text)}", soft_wrap=True)
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON value; what is no finite number is null."""
+    print(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def columns(
+    headings: Sequence[str], rows: Iterable[Sequence[str]], *, bold: int | None = None, words: bool = False
+) -> None:
+    """Print a table: the first column to the left, the others, unless they are words, to the right."""
+    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
+    for place, heading in enumerate(headings):
+        table.add_column(
+            escape(heading),
+            justify="left" if words or place == 0 else "right",
+            style="bold" if place == bold else None,
+            overflow="fold",
+        )
+    for row in rows:
+        table.add_row(*map(escape, row))
+    _console().print(table)
+
+
+def check_output(path: Path | None, *, force: bool, what: str = "--out") -> None:
+    """Refuse, before any work is done, a file that could not be written or must not be replaced."""
+    if path is None:
+        return
+    if path.is_dir():
+        raise IsADirectoryError(f"{what} {quoted(path)} is a folder; name a file in it.")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(
+            f"{what} {quoted(path)} lies in a folder that does not exist; make it first: mkdir -p {path.parent}"
+        )
+    if path.exists() and not force:
+        raise FileExistsError(f"{what} {quoted(path)} exists; add --force to replace it, or name another file.")
+
+
+def require(name: str, *, extra: str, verb: str) -> Any:
+    """Import an optional package, or name the extra that installs it."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name.partition(".")[0]:
+            raise
+        raise ModuleNotFoundError(
+            f"{verb} needs {name}, which is not installed; install it by: pip install 'dtsemnet[{extra}]'", name=name
+        ) from None
+
+
+def quoted(name: object) -> str:
+    """A name in quotes, as errors show it."""
+    return f"'{name}'"
+
+
+def counted(number: int, noun: str) -> str:
+    """A count with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(1200, "row")
+    ('1 row', '1,200 rows')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def size_of(path: Path) -> str:
+    """Size of a file, for people."""
+    size = path.stat().st_size
+    return (
+        f"{size:,} bytes" if size < 10_000 else f"{size / 1000:,.0f} kB" if size < 10**7 else f"{size / 10**6:,.1f} MB"
+    )
+
+
+def _console(*, stderr: bool = False) -> Console:
+    """Made for each line: a test or a shell may have replaced the stream since the last one."""
+    console = Console(stderr=stderr, highlight=False)
+    console.width = min(console.width, WIDTH) if console.is_terminal else WIDTH
+    return console
+
+
+def _complain(text: str, hint: str) -> None:
+    console = _console(stderr=True)
+    console.print(f"[bold red]error:[/] {escape(text)}", soft_wrap=True)
+    if hint:
+        console.print(f"[dim]{escape(hint)}[/]", soft_wrap=True)
+
+
+def _remark_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    """Show what the library warns of as a remark; what is meant for programmers is not for this reader."""
+    if issubclass(category, UserWarning):
+        remark(str(message))
+
+
+def _words(error: Exception) -> tuple[str, str]:
+    """What is wrong, and what to do where it is not the user's doing."""
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{error.filename}: {error.strerror}.", ""
+    text = " ".join(str(error).split()) or type(error).__name__
+    if isinstance(error, (ValueError, TypeError, OSError, ModuleNotFoundError, FloatingPointError, MemoryError)):
+        return text, ""
+    return f"{type(error).__name__}: {text}", "This was not foreseen. Add --debug to see where it happened."
+
+
+def _plain(value: Any) -> Any:
+    """Python's own values for those of numpy."""
+    if isinstance(value, dict):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(part) for part in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return str(value) if isinstance(value, Path) else value

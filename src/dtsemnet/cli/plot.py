@@ -1,0 +1,143 @@
+"""``dtsemnet plot``: pictures of a tree."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+from dtsemnet.cli.output import check_output, require, say, size_of
+
+__all__ = ["EXAMPLES", "PICTURES", "run"]
+
+EXAMPLES = """
+dtsemnet plot model.json tree --out tree.png
+dtsemnet plot model.json tree --data data.csv --target y --row 3 --out path.svg
+dtsemnet plot model.json regions --data data.csv --along alcohol hue --out regions.png
+dtsemnet plot model.json leaves --data data.csv --out leaves.pdf
+dtsemnet plot model.json importance --out importance.png
+"""
+
+FORMATS = (".png", ".svg", ".pdf")
+
+
+def run(
+    model: Annotated[Path, typer.Argument(help="Model file.", metavar="MODEL")],
+    picture: Annotated[
+        str,
+        typer.Argument(
+            help="tree, regions, leaves or importance.", metavar="PICTURE", autocompletion=lambda: list(PICTURES)
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="Picture to write: .png, .svg or .pdf.", metavar="FILE")],
+    data: Annotated[Path | None, typer.Option(help="Table whose rows are shown.", metavar="FILE")] = None,
+    target: Annotated[
+        str | None, typer.Option(help="Column with the true answers; by default that of fit.", metavar="COLUMN")
+    ] = None,
+    row: Annotated[
+        int | None, typer.Option(help="Row of the table whose path is drawn, from 0.", min=0, metavar="N")
+    ] = None,
+    along: Annotated[
+        tuple[str, str] | None,
+        typer.Option(help="Two columns that regions are drawn along; by default the most important.", metavar="X Y"),
+    ] = None,
+    dpi: Annotated[int, typer.Option(help="Dots per inch of a PNG.", min=20, max=1200, metavar="N")] = 150,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Replace the file.")] = False,
+) -> None:
+    """Draw a tree, its regions, the use of its leaves, or the importance of its columns."""
+    check_output(out, force=force)
+    if picture not in PICTURES:
+        raise typer.BadParameter(f"PICTURE must be one of {', '.join(PICTURES)}, got {picture!r}.")
+    if out.suffix.lower() not in FORMATS:
+        raise typer.BadParameter(f"--out must end in {', '.join(FORMATS)}, got {out.name!r}.")
+    matplotlib = require("matplotlib", extra="plot", verb="dtsemnet plot")
+    matplotlib.use("Agg")
+    from dtsemnet.cli.models import load
+    from dtsemnet.tree.atomic import write_atomically
+
+    loaded = load(model)
+    table = None if data is None else loaded.read(data, target=target, guess=True)
+    figure = PICTURES[picture](Request(loaded, table, row, along))
+    stream = io.BytesIO()
+    figure.savefig(stream, format=out.suffix[1:].lower(), dpi=dpi, bbox_inches="tight")
+    write_atomically(out, stream.getvalue())
+    say(f"Picture written to {out} ({size_of(out)}).")
+
+
+class Request(NamedTuple):
+    """What a picture is to show."""
+
+    loaded: Any
+    table: Any
+    """Rows, or None."""
+    row: int | None
+    along: tuple[str, str] | None
+
+    def rows(self) -> tuple[Any, Any]:
+        """Columns and target; each None where there is none."""
+        return (None, None) if self.table is None else (self.table.X, self.table.y)
+
+    def needed_rows(self, picture: str) -> tuple[Any, Any]:
+        """Columns and target of a picture that is nothing without them."""
+        if self.table is None:
+            raise ValueError(f"the picture '{picture}' needs rows: add --data FILE.")
+        return self.rows()
+
+
+def _tree(request: Request) -> Any:
+    from dtsemnet.plot import plot_tree
+
+    X, y = request.rows()
+    x = None
+    if request.row is not None:
+        X, y = request.needed_rows("path of a row")
+        if request.row >= len(X):
+            raise ValueError(f"--row {request.row} is not there: the table has rows 0 to {len(X) - 1}.")
+        x = X.iloc[[request.row]]
+    return plot_tree(request.loaded.model, X, y, x=x).figure
+
+
+def _regions(request: Request) -> Any:
+    from dtsemnet.plot import plot_regions
+
+    X, y = request.needed_rows("regions")
+    return plot_regions(request.loaded.model, X, y, features=request.along or _important(request.loaded)).figure
+
+
+def _leaves(request: Request) -> Any:
+    from dtsemnet.plot import plot_leaves
+
+    return plot_leaves(request.loaded.model, *request.needed_rows("leaves")).figure
+
+
+def _importance(request: Request) -> Any:
+    from dtsemnet.plot import plot_importance
+
+    estimator = request.loaded.estimator()
+    if estimator is not None:
+        return plot_importance(estimator).figure
+    X, _ = request.needed_rows("importance")  # a bare tree does not tell; rows do
+    return plot_importance(request.loaded.model, X).figure
+
+
+def _important(loaded: Any) -> list[str]:
+    """The two columns of numbers that count most; the first two where the file does not tell."""
+    columns, estimator = loaded.model.encoder.columns, loaded.estimator()
+    share = [0.0] * len(columns) if estimator is None else estimator.feature_importances_.tolist()
+    numeric = [place for place, column in enumerate(columns) if column.categories is None]
+    if len(numeric) < 2:
+        raise ValueError("the picture 'regions' needs two columns of numbers; this model has fewer.")
+    chosen = sorted(numeric, key=lambda place: -share[place])[:2]
+    return [columns[place].name for place in chosen]
+
+
+PICTURES: dict[str, Callable[[Request], Any]] = {
+    "tree": _tree,
+    "regions": _regions,
+    "leaves": _leaves,
+    "importance": _importance,
+}
+"""What draws each picture."""

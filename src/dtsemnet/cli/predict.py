@@ -1,0 +1,81 @@
+"""``dtsemnet predict``: answers for a table, as CSV."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dtsemnet.cli.output import check_output, counted, print_json, quoted, require, say
+
+__all__ = ["EXAMPLES", "run"]
+
+EXAMPLES = """
+dtsemnet predict model.json new.csv --out answers.csv
+dtsemnet predict model.json new.csv --proba --leaf --keep id
+cat new.csv | dtsemnet predict model.json -
+"""
+
+
+def run(
+    model: Annotated[Path, typer.Argument(help="Model file.", metavar="MODEL")],
+    data: Annotated[
+        Path,
+        typer.Argument(help="CSV or Parquet file with the columns of training; -: CSV from stdin.", metavar="DATA"),
+    ],
+    out: Annotated[Path | None, typer.Option(help="CSV file to write instead of printing.", metavar="FILE")] = None,
+    proba: Annotated[bool, typer.Option("--proba", help="Add the probability of each class.")] = False,
+    leaf: Annotated[bool, typer.Option("--leaf", help="Add the number of the leaf.")] = False,
+    keep: Annotated[
+        list[str] | None, typer.Option(help="Column of the table to keep; may be repeated.", metavar="COLUMN")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Replace the file.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the answers as JSON.")] = False,
+) -> None:
+    """Predict the rows of a table, one line of CSV for each, in their order."""
+    check_output(out, force=force)
+    from dtsemnet.cli.models import load
+    from dtsemnet.tree.atomic import write_atomically
+
+    loaded = load(model)
+    if proba and not loaded.model.is_classifier:
+        raise ValueError(f"--proba needs a model that predicts classes; {quoted(model)} predicts numbers.")
+    table = loaded.read(data)
+    answers = _answers(loaded.model, table, proba=proba, leaf=leaf, keep=keep or [])
+    if out is not None:
+        write_atomically(out, answers.to_csv(index=False, lineterminator="\n"))
+    if as_json:
+        rows = answers.astype(object).where(answers.notna(), None).to_dict(orient="records")
+        print_json({"rows": len(table), "out": out} if out else rows)
+    elif out is None:
+        sys.stdout.write(answers.to_csv(index=False, lineterminator="\n"))
+    else:
+        say(f"{counted(len(table), 'prediction')} written to {out}.")
+
+
+def _answers(model: Any, table: Any, *, proba: bool, leaf: bool, keep: list[str]) -> Any:
+    """A data frame: the columns kept, the prediction, and what was asked for beside it."""
+    import numpy as np
+
+    pandas = require("pandas", extra="data", verb="dtsemnet predict")
+    strange = [name for name in keep if name not in table.frame.columns]
+    if strange:
+        raise ValueError(f"--keep {quoted(strange[0])} is no column of the table.")
+    found: dict[str, Any] = {name: table.frame[name].to_numpy() for name in keep}
+    added: dict[str, Any] = {}
+    predicted = np.asarray(model.predict(table.X))
+    if predicted.ndim == 1:
+        added["prediction"] = predicted
+    else:
+        added |= {f"prediction {k}": predicted[:, k] for k in range(predicted.shape[1])}
+    if proba:
+        probability = model.predict_proba(table.X)
+        added |= {f"probability {name}": probability[:, k] for k, name in enumerate(model.class_names)}
+    if leaf:
+        added["leaf"] = model.apply(table.X)
+    twice = [name for name in keep if name in added]
+    if twice:
+        raise ValueError(f"--keep {quoted(twice[0])} is also the name of an answer; rename the column.")
+    return pandas.DataFrame(found | added)

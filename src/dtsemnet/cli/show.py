@@ -1,0 +1,45 @@
+"""``dtsemnet show``: the tree as text, in the units of the data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["EXAMPLES", "run"]
+
+EXAMPLES = """
+dtsemnet show model.json
+dtsemnet show model.json --data data.csv
+dtsemnet show model.json --digits 2 --out tree.txt
+"""
+
+
+def run(
+    model: Annotated[Path, typer.Argument(help="Model file.", metavar="MODEL")],
+    data: Annotated[
+        Path | None, typer.Option(help="Table to count: how many of its rows reach each leaf.", metavar="FILE")
+    ] = None,
+    digits: Annotated[int | None, typer.Option(help="Significant digits.", min=1, max=17, metavar="N")] = None,
+    out: Annotated[Path | None, typer.Option(help="File to write instead of printing.", metavar="FILE")] = None,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Replace the file.")] = False,
+) -> None:
+    """Print a tree as rules that a person can follow.
+
+    A row goes to [bold]yes[/] where the inequality holds.
+    """
+    from dtsemnet.cli.models import load
+    from dtsemnet.cli.output import check_output, say
+    from dtsemnet.export import to_text
+    from dtsemnet.tree.atomic import write_atomically
+
+    check_output(out, force=force)
+    loaded = load(model)
+    X = None if data is None else loaded.read(data).X
+    text = to_text(loaded.model, X) if digits is None else to_text(loaded.model, X, digits=digits)
+    if out is None:
+        print(text)
+    else:
+        write_atomically(out, text + "\n")
+        say(f"Text written to {out}.")

@@ -1,0 +1,249 @@
+"""From a file to columns that a tree can be fitted to, with a remark for all that was decided.
+
+Nothing is decided silently: rows without a target are dropped, columns that cannot help
+(one value only, texts that differ in nearly every row) are left out, and dates are refused,
+because only a person knows what about a date matters. Texts become categories; a column
+that is text in training is read as text ever after, ``7`` then being the text "7".
+"""
+
+from __future__ import annotations
+
+import difflib
+import gzip
+import io
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dtsemnet.cli.output import counted, quoted, require
+
+__all__ = ["Data", "embedded", "pick", "prepare", "read_table", "take_target", "task_of"]
+
+MOST_CLASSES = 20
+"""Whole numbers with more distinct values than this are a quantity, not classes."""
+
+MOST_CATEGORIES = 1000
+DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([ T]\d.*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}( \d.*)?")
+
+
+@dataclass(frozen=True)
+class Data:
+    """Columns, targets, and what was decided on the way."""
+
+    X: Any
+    """A data frame; an array for the embedded set, so that it needs no pandas."""
+    y: NDArray[Any]
+    names: tuple[str, ...]
+    remarks: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def take(self, rows: NDArray[Any]) -> Data:
+        """Some of the rows."""
+        X = self.X[rows] if isinstance(self.X, np.ndarray) else self.X.iloc[rows]
+        return replace(self, X=X, y=self.y[rows])
+
+
+def embedded() -> Data:
+    """The table used where none is named: iris, as scikit-learn ships it."""
+    from sklearn.datasets import load_iris
+
+    found = load_iris()
+    names = tuple(str(name).removesuffix(" (cm)") for name in found.feature_names)
+    return Data(found.data, found.target_names.astype(object)[found.target], names)
+
+
+def read_table(path: Path, *, text: Iterable[str] = ()) -> Any:
+    """Read a CSV or Parquet file; ``-`` is CSV on standard input.
+
+    Parameters
+    ----------
+    path : Path
+    text : iterable of str
+        Columns read as text, whatever they look like.
+    """
+    if str(path) != "-" and not path.is_file():
+        what = "is a folder" if path.is_dir() else "does not exist"
+        raise FileNotFoundError(f"data file {quoted(path)} {what}; name a CSV or Parquet file.")
+    pandas = require("pandas", extra="data", verb="reading a table")
+    kind = "".join(path.suffixes[-2:]).lower()
+    try:
+        if kind.endswith((".parquet", ".pq")):
+            frame = pandas.read_parquet(path)
+            wanted = [name for name in text if name in frame.columns and frame[name].dtype.kind in "iufb"]
+            frame = frame.astype(dict.fromkeys(wanted, "string"))
+        elif kind.endswith((".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")) or str(path) == "-":
+            frame = _read_csv(pandas, path, dict.fromkeys(text, str))
+        else:
+            raise ValueError("the ending must be .csv, .tsv, .txt, .parquet or .pq")
+    except (ValueError, OSError, ImportError, pandas.errors.ParserError) as error:
+        raise ValueError(f"data file {quoted(path)} cannot be read: {error}.".replace("..", ".")) from error
+    frame.columns = [str(name) for name in frame.columns]
+    if not len(frame):
+        raise ValueError(f"data file {quoted(path)} has a header but no rows.")
+    return frame
+
+
+def _read_csv(pandas: Any, path: Path, dtype: dict[str, type]) -> Any:
+    """Read CSV; the separator is the one that the header has most of."""
+    source: Any = path
+    if str(path) == "-":
+        source = io.StringIO(sys.stdin.read())
+        head = source.readline()
+        source.seek(0)
+    else:
+        opened: Any = gzip.open if path.suffix == ".gz" else open
+        with opened(path, "rt", encoding="utf-8-sig") as stream:
+            head = stream.readline()
+    separator = max(",;\t|", key=head.count)
+    # Before 3.1 pandas reads some numbers a bit off unless told otherwise, and a row could take another leaf.
+    old = tuple(int(part) for part in pandas.__version__.split(".")[:2]) < (3, 1)
+    exact = {"float_precision": "round_trip"} if old else {}
+    return pandas.read_csv(source, sep=separator, dtype=dtype, encoding="utf-8-sig", low_memory=False, **exact)
+
+
+def take_target(frame: Any, target: str | None) -> tuple[Any, Any, tuple[str, ...]]:
+    """Part the target from the columns; rows without one are dropped, and a remark says so."""
+    if target is None:
+        raise ValueError(f"--target is missing: which column is to be predicted? There are {_some(frame.columns)}.")
+    if target not in frame.columns:
+        near = difflib.get_close_matches(target, list(frame.columns), n=1)
+        hint = f"did you mean {quoted(near[0])}?" if near else f"there are {_some(frame.columns)}."
+        raise ValueError(f"--target {quoted(target)} is no column of the table; {hint}")
+    absent = frame[target].isna().to_numpy()
+    remarks: tuple[str, ...] = ()
+    if absent.any():
+        remarks = (f"{counted(int(absent.sum()), 'row')} without a target dropped.",)
+        frame = frame[~absent]
+        if not len(frame):
+            raise ValueError(f"--target {quoted(target)} is empty in every row.")
+    y = frame[target].infer_objects()
+    return frame.drop(columns=target), _plain_target(y), remarks
+
+
+def _plain_target(y: Any) -> NDArray[Any]:
+    """An array of Python's kinds: whole floats (as an empty cell makes of integers) become integers."""
+    kind = y.dtype.kind
+    if kind in "mM":
+        raise ValueError(f"--target {quoted(y.name)} holds dates; turn it into a number first.")
+    if kind == "b":
+        return np.asarray(y, dtype=bool)
+    if kind in "iu":
+        return np.asarray(y, dtype=np.int64)
+    if kind == "f":
+        numbers = np.asarray(y, dtype=np.float64)
+        whole = np.isfinite(numbers).all() and (numbers == np.round(numbers)).all() and np.abs(numbers).max() < 2**53
+        return numbers.astype(np.int64) if whole else numbers
+    return np.array([str(value) for value in y], dtype=object)
+
+
+def task_of(y: NDArray[Any], asked: str = "auto") -> tuple[str, str]:
+    """Tell classification from regression, and why.
+
+    Examples
+    --------
+    >>> task_of(np.array(["yes", "no"], dtype=object))
+    ('classification', 'text')
+    >>> task_of(np.arange(1000))
+    ('regression', '1,000 different numbers')
+    """
+    n_values = len(set(y.tolist()))
+    if asked == "classification" or (asked == "auto" and y.dtype.kind not in "iuf"):
+        reason = "as asked" if asked != "auto" else "true or false" if y.dtype.kind == "b" else "text"
+        if n_values > max(MOST_CLASSES, len(y) // 2):
+            raise ValueError(
+                f"the target has {n_values:,} classes in {len(y):,} rows; it looks like a name, not a class."
+            )
+        return "classification", reason
+    if y.dtype.kind not in "iuf":
+        raise ValueError(f"regression needs a target of numbers, got {quoted(y[0])}; choose --task classification.")
+    if asked == "regression":
+        return "regression", "as asked"
+    if y.dtype.kind in "iu" and n_values <= min(MOST_CLASSES, max(2, len(y) // 10)):
+        return "classification", f"{n_values} different whole numbers"
+    return "regression", f"{n_values:,} different numbers"
+
+
+def prepare(frame: Any, *, drop: Sequence[str] = ()) -> tuple[Any, tuple[str, ...]]:
+    """Choose and convert the columns of a table to fit; gives them and remarks."""
+    strange = [name for name in drop if name not in frame.columns]
+    if strange:
+        raise ValueError(f"--drop {quoted(strange[0])} is no column; there are {_some(frame.columns)}.")
+    frame, remarks = frame.drop(columns=list(drop)).copy(), []
+    for name in list(frame.columns):
+        useless = _useless(name, frame[name])
+        if useless:
+            remarks.append(f"column {quoted(name)} left out: {useless}.")
+            del frame[name]
+        elif _is_text(frame[name]):
+            _refuse_dates(name, frame[name])
+            frame[name] = frame[name].astype("category")
+        elif _counts_rows(frame[name]):
+            remarks.append(f"column {quoted(name)} looks like an identifier; leave it out by --drop {quoted(name)}.")
+    if not len(frame.columns):
+        raise ValueError("no column is left to predict from: " + " ".join(remarks))
+    return frame, tuple(remarks)
+
+
+def pick(frame: Any, names: Sequence[str], path: Path) -> Any:
+    """The columns of training, in their order, from another table."""
+    absent = [name for name in names if name not in frame.columns]
+    if absent:
+        raise ValueError(
+            f"{path} has no column {quoted(absent[0])}, which the tree reads; it has {_some(frame.columns)}."
+        )
+    return frame[list(names)]
+
+
+def _useless(name: str, values: Any) -> str:
+    """Why a column cannot help, or nothing."""
+    if values.dtype.kind in "mM":
+        _refuse_dates(name, values)
+    known = values.dropna()
+    n_values = known.nunique()
+    if n_values == 0:
+        return "it is empty"
+    if n_values == 1 and len(known) == len(values):
+        return f"every row has {quoted(known.iloc[0])}"
+    if re.fullmatch(r"Unnamed: \d+", name) and _counts_rows(values):
+        return "it numbers the rows"
+    if _is_text(values):
+        many = n_values > MOST_CATEGORIES or (n_values >= 20 and n_values > 0.9 * len(known))
+        if many and not DATE.fullmatch(str(known.iloc[0])):
+            return f"{n_values:,} different texts in {counted(len(known), 'row')}"
+    return ""
+
+
+def _is_text(values: Any) -> bool:
+    if values.dtype.kind in "iufbc":
+        return False
+    return str(values.dtype) == "category" or any(isinstance(value, str) for value in values.dropna().unique())
+
+
+def _counts_rows(values: Any) -> bool:
+    """Whether whole numbers number the rows: all differ, and they lie side by side."""
+    if values.dtype.kind not in "iu" or len(values) < 20 or not values.is_unique:
+        return False
+    return int(values.max()) - int(values.min()) < 1.5 * len(values)
+
+
+def _refuse_dates(name: str, values: Any) -> None:
+    seen = [str(value) for value in values.dropna().unique()[:100]]
+    if values.dtype.kind in "mM" or (seen and all(DATE.fullmatch(value) for value in seen)):
+        raise ValueError(
+            f"column {quoted(name)} holds dates or times ({seen[0] if seen else values.dtype}); turn it into numbers "
+            f"that matter (days since a day, month, weekday), or leave it out by --drop {quoted(name)}."
+        )
+
+
+def _some(names: Iterable[str]) -> str:
+    """The first names of many."""
+    names = [quoted(name) for name in names]
+    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")

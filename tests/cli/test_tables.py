@@ -1,0 +1,77 @@
+"""Reading tables and telling what they are."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dtsemnet.cli.tables import prepare, read_table, take_target, task_of
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=30))
+def test_numbers_come_from_csv_to_the_bit(numbers: list[float]) -> None:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "x.csv")
+        path.write_text("x,y\n" + "".join(f"{number!r},1.5\n" for number in numbers))
+        assert read_table(path)["x"].tolist() == numbers
+
+
+@pytest.mark.parametrize(
+    ("y", "task"),
+    [
+        (["a", "b"], "classification"),
+        ([True, False], "classification"),
+        ([0, 1] * 10, "classification"),
+        ([0.0, 1.0, np.nan] * 10, "classification"),
+        (list(range(10)) * 20, "classification"),
+        (list(range(30)) * 20, "regression"),
+        (list(range(10)), "regression"),
+        ([0.5, 1.5] * 50, "regression"),
+        ([True, None, False] * 5, "classification"),
+    ],
+)
+def test_task_is_told_from_the_target(y: list[object], task: str) -> None:
+    _, target, remarks = take_target(pd.DataFrame({"x": 1.0, "y": y}), "y")
+    assert task_of(target)[0] == task
+    assert bool(remarks) == pd.isna(pd.Series(y)).any()
+
+
+def test_whole_numbers_beside_empty_cells_stay_whole() -> None:
+    _, y, _ = take_target(pd.DataFrame({"x": [1, 2, 3], "y": [1.0, np.nan, 2.0]}), "y")
+    assert y.tolist() == [1, 2]
+    assert y.dtype == np.int64
+
+
+def test_asking_overrules() -> None:
+    assert task_of(np.array([0, 1] * 20), "regression") == ("regression", "as asked")
+    assert task_of(np.arange(12), "classification") == ("classification", "as asked")
+
+
+def test_nothing_left_is_an_error() -> None:
+    with pytest.raises(ValueError, match=r"no column is left.*every row has '1'"):
+        prepare(pd.DataFrame({"x": [1, 1, 1]}))
+
+
+def test_row_numbers_without_a_name_are_left_out() -> None:
+    frame, remarks = prepare(pd.DataFrame({"Unnamed: 0": range(30), "x": np.linspace(0, 1, 30)}))
+    assert list(frame.columns) == ["x"]
+    assert remarks == ("column 'Unnamed: 0' left out: it numbers the rows.",)
+
+
+def test_dates_of_parquet_are_refused() -> None:
+    with pytest.raises(ValueError, match="column 'day' holds dates or times"):
+        prepare(pd.DataFrame({"day": pd.date_range("2024-01-01", periods=3)}))
+
+
+def test_compressed_csv_with_a_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv.gz"
+    path.write_bytes(gzip.compress("\ufeffgröße;y\n1,5;2\n".encode()))
+    assert list(read_table(path).columns) == ["größe", "y"]
