@@ -1,0 +1,141 @@
+"""One page for the browser, in one file: the tree, the code that draws it, nothing from elsewhere.
+
+The page is a template, a style sheet and a few scripts that lie beside this module, joined
+with the description of the model (:mod:`dtsemnet.explorer.describe`). It needs no network and
+is not allowed any: a Content-Security-Policy forbids every request, and every script but the
+one that the page was written with. Names reach the page as JSON and are shown as text,
+never as markup.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import re
+from importlib import resources
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from dtsemnet.explorer.describe import describe
+from dtsemnet.explorer.rows import Table
+from dtsemnet.tree import Model, as_model
+from dtsemnet.tree.atomic import write_atomically
+
+__all__ = ["to_html"]
+
+SCRIPTS = (
+    *("routing.js", "layout.js", "words.js", "facts.js", "pictures.js", "drawing.js"),
+    *("dom.js", "answer.js", "node.js", "whatif.js", "gestures.js", "explorer.js"),
+)
+
+
+def to_html(
+    tree: Any,
+    path: str | PathLike[str],
+    X: Any = None,
+    y: Any = None,
+    *,
+    title: str | None = None,
+    max_rows: int = 1000,
+    image_shape: tuple[int, int] | None = None,
+) -> Path:
+    """Write a page that shows a tree and answers what-if questions, as the tree does, to the bit.
+
+    Parameters
+    ----------
+    tree : Tree, Model or fitted estimator
+        A model is asked in its own columns (categories and missing values included) and shown in their units.
+    path : path
+        The page; an older file is replaced in one step. Its folder must exist.
+    X : array_like or data frame, optional
+        Rows: leaves show counts, sliders get their ranges, and rows can be stepped through. Without X no row of
+        data is in the page.
+    y : array_like, optional
+        Labels or targets of X: leaves show class mix and accuracy, or the root mean squared error.
+    title : str, optional
+        Heading; by default what the tree is.
+    max_rows : int, default=1000
+        Embed at most so many rows of X, evenly spaced; the page says so when it cuts. Counts and metrics use all
+        rows. 0 gives counts, metrics and ranges without any row.
+    image_shape : (height, width), optional
+        Show splits, leaves and the input as pictures: columns are pixels, row by row.
+
+    Returns
+    -------
+    Path
+        The page.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from dtsemnet.tree import Topology, Tree
+    >>> tree = Tree(Topology.complete(1), [[1.0, -1.0]], [0.0], [[1, 0], [0, 1]], class_names=["below", "above"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = to_html(tree, Path(folder) / "tree.html", [[3.0, 2.0], [2.0, 2.0]], ["above", "below"])
+    ...     page.read_text(encoding="utf-8")[:15]
+    '<!doctype html>'
+    """
+    model, target = as_model(tree), Path(path)
+    if X is None and y is not None:
+        raise ValueError("y was given without X; pass the rows that it belongs to.")
+    if not isinstance(max_rows, int) or isinstance(max_rows, bool) or max_rows < 0:
+        raise ValueError(f"max_rows must be a whole number, 0 or more, got {max_rows!r}.")
+    if target.is_dir():
+        raise IsADirectoryError(f"path {str(target)!r} is a folder; name a file in it.")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"path lies in {str(target.parent)!r}, which is no folder; make it first.")
+    shape = None if image_shape is None else _check_shape(image_shape, model)
+    table = None if X is None else Table(model, X, y)
+    heading = _default_title(model) if title is None else str(title)
+    write_atomically(target, _fill(heading, describe(model, table, title=heading, max_rows=max_rows, image_shape=shape)))
+    return target
+
+
+def _check_shape(image_shape: Any, model: Model) -> tuple[int, int]:
+    columns = model.encoder.columns
+    try:
+        height, width = (int(length) for length in image_shape)
+    except (TypeError, ValueError):
+        raise ValueError(f"image_shape must be (height, width), got {image_shape!r}.") from None
+    if min(height, width) < 1 or height * width != len(columns):
+        raise ValueError(f"image_shape {height} x {width} does not fit {len(columns)} columns, one a pixel.")
+    strange = [column.name for column in columns if len(column.feature_names) != 1 or column.categories is not None]
+    if strange:
+        raise ValueError(f"image_shape needs plain numbers as columns, but {strange[0]!r} is none.")
+    return height, width
+
+
+def _default_title(model: Model) -> str:
+    return f"Decision tree, {model.tree.n_leaves} {'leaf' if model.tree.n_leaves == 1 else 'leaves'}"
+
+
+def _fill(title: str, description: dict[str, Any]) -> str:
+    """Fill the template in one pass, so that nothing inside a part is taken for a place to fill."""
+    folder = resources.files("dtsemnet.explorer")
+
+    def read(name: str) -> str:
+        return folder.joinpath(name).read_text(encoding="utf-8")
+
+    # In a script element only "<" can end the script or open a comment; in JSON it may be written as an escape.
+    data = json.dumps(description, allow_nan=False, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    script = "\n".join(read(name) for name in SCRIPTS)
+    parts = {
+        "policy": _policy(script),
+        "title": html.escape(title),
+        "style": read("style.css"),
+        "model": data,
+        "script": script,
+    }
+    return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], read("page.html"))
+
+
+def _policy(script: str) -> str:
+    """Nothing from elsewhere, and no script but this one: a name that broke out would find nothing to run it."""
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
+    return (
+        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )

@@ -1,0 +1,17 @@
+"""Drawings of trees, on matplotlib axes. Each is a function of a Tree, a Model or a fitted estimator."""
+
+try:
+    import matplotlib  # noqa: F401  (asked for here, so that the error names the extra once for all plots)
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        "dtsemnet.plot needs matplotlib, which is not installed; install dtsemnet[plot].", name=error.name
+    ) from error
+
+from dtsemnet.plot.history import plot_history
+from dtsemnet.plot.importance import plot_importance
+from dtsemnet.plot.leaves import plot_leaves
+from dtsemnet.plot.regions import plot_regions
+from dtsemnet.plot.tree import plot_tree
+from dtsemnet.plot.weights import plot_weights_image
+
+__all__ = ["plot_tree", "plot_regions", "plot_leaves", "plot_history", "plot_importance", "plot_weights_image"]

@@ -1,0 +1,152 @@
+"""How a tree uses its leaves: their shares of the rows, and how well each answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
+from matplotlib.ticker import FuncFormatter
+from numpy.typing import NDArray
+
+from dtsemnet.plot.reading import Reading, read_tree
+from dtsemnet.plot.style import (
+    ACCENT,
+    AMOUNTS,
+    BARS,
+    FAINT,
+    GRID,
+    INK,
+    class_colors,
+    class_legend,
+    fresh_axes,
+    tidy_axes,
+)
+from dtsemnet.tree import as_model
+
+__all__ = ["plot_leaves"]
+
+FloatArray = NDArray[np.float64]
+
+_NAMED = 40
+"""Most leaves that are numbered one by one."""
+
+
+def plot_leaves(tree: Any, X: Any, y: Any = None, *, sort: bool = True, ax: Axes | None = None) -> Axes:
+    """Plot the share of the rows that each leaf gets.
+
+    Bars of a classifier are stacked by class, those of a regressor coloured by the mean prediction; with ``y``, dots
+    show the root mean square error of each leaf, read at the right side.
+
+    Parameters
+    ----------
+    tree : Tree, Model or fitted estimator
+    X : array_like or data frame
+        Rows to count.
+    y : array_like, optional
+        Their classes or targets. Without them, stacks show the tree's own probabilities.
+    sort : bool, default=True
+        Largest share first; else leaves stand as in the tree, from left to right.
+    ax : matplotlib Axes, optional
+        By default those of a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from dtsemnet.tree import Topology, Tree
+    >>> tree = Tree(Topology.complete(1), [[1.0]], [-2.0], [[10.0], [20.0]])
+    >>> ax = plot_leaves(tree, [[1.0], [3.0], [4.0], [5.0]])
+    >>> [float(bar.get_height()) for bar in ax.patches]
+    [0.75, 0.25]
+    """
+    if X is None:
+        raise ValueError("X must be given: the use of leaves is counted on rows.")
+    reading = read_tree(tree, X, y if as_model(tree).is_classifier else None)
+    share = reading.share
+    assert share is not None
+    order = np.argsort(-share, kind="stable") if sort else np.arange(len(share))
+    ax = fresh_axes(ax, float(np.clip(1.6 + 0.3 * len(share), 6.4, 12)), 3.6)
+    if reading.mix is not None:
+        _stacks(ax, reading, share, order)
+    else:
+        _bars(ax, reading, share, order)
+        if y is not None:
+            _errors(ax, reading, X, y, order)
+    _label(ax, share, order, sort)
+    return ax
+
+
+def _stacks(ax: Axes, reading: Reading, share: FloatArray, order: NDArray[np.int64]) -> None:
+    assert reading.mix is not None
+    assert reading.model.class_names is not None
+    colors, base = class_colors(reading.mix.shape[1]), np.zeros(len(order))
+    width = 0.82 if len(order) <= _NAMED else 1.0
+    for k, color in enumerate(colors):
+        part = (reading.mix[:, k] * share)[order]
+        ax.bar(range(len(order)), part, bottom=base, color=color, width=width, linewidth=0)
+        base = base + part
+    class_legend(
+        ax, reading.model.class_names, colors, loc="upper right", ncols=1 + len(colors) // 6, handlelength=1.0,
+        handleheight=1.0,
+    )  # fmt: skip
+
+
+def _bars(ax: Axes, reading: Reading, share: FloatArray, order: NDArray[np.int64]) -> None:
+    answer = reading.answer
+    colors: Any = BARS
+    if answer is not None and answer.shape[1] == 1 and np.isfinite(answer).any():
+        norm = Normalize(float(np.nanmin(answer)), float(np.nanmax(answer)))
+        colors = [colormaps[AMOUNTS](norm(value)) if np.isfinite(value) else GRID for value in answer[order, 0]]
+        bar = ax.figure.colorbar(ScalarMappable(norm, AMOUNTS), ax=ax, pad=0.1, fraction=0.04)
+        bar.set_label("mean prediction", color=INK)
+        bar.outline.set_visible(False)
+    ax.bar(range(len(order)), share[order], color=colors, width=0.82 if len(order) <= _NAMED else 1.0, linewidth=0)
+
+
+def _errors(ax: Axes, reading: Reading, X: Any, y: Any, order: NDArray[np.int64]) -> None:
+    model, count = reading.model, reading.count
+    assert count is not None
+    predicted = np.asarray(model.predict(X), dtype=np.float64)
+    target = np.asarray(y, dtype=np.float64)
+    if target.shape != predicted.shape:
+        raise ValueError(f"y must have shape {predicted.shape}, one target a row, got {target.shape}.")
+    square = ((target - predicted) ** 2).reshape(len(target), -1).mean(axis=1)
+    total = np.bincount(model.apply(X), square, model.tree.n_leaves)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        error = np.where(count > 0, np.sqrt(total / np.maximum(count, 1)), np.nan)[order]
+    right = ax.twinx()
+    right.plot(
+        range(len(order)), error, "o", color=ACCENT, markersize=4.5, markeredgecolor="white", markeredgewidth=0.6
+    )
+    right.set_ylim(0, 1.15 * np.nanmax(error) or 1.0)
+    right.set_ylabel("RMSE in the leaf (dots)", color=ACCENT)
+    right.tick_params(color=ACCENT, labelcolor=ACCENT, labelsize=8.5)
+    right.spines[["top", "left", "right", "bottom"]].set_visible(False)
+
+
+def _label(ax: Axes, share: FloatArray, order: NDArray[np.int64], sort: bool) -> None:
+    tidy_axes(ax, grid="y")
+    n_leaves = len(order)
+    if n_leaves <= _NAMED:
+        ax.set_xticks(range(n_leaves), [str(leaf) for leaf in order], fontsize=8)
+        ax.set_xlabel("leaf", color=INK)
+    else:
+        ax.set_xlabel("leaves, the most used first" if sort else "leaf", color=INK)
+    ax.tick_params(axis="x", length=0)
+    # Of many leaves in order of use, those without rows are left out of sight.
+    shown = n_leaves if n_leaves <= _NAMED or not sort else max(_NAMED, int((share > 0).sum()))
+    ax.set_xlim(-0.7, shown - 0.3)
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g} %"))
+    ax.set_ylabel("share of rows", color=INK)
+    running = np.cumsum(np.sort(share)[::-1])
+    most, empty = 1 + int(np.searchsorted(running, 0.9 - 1e-12)), int((share == 0).sum())
+    leaves = f"{n_leaves} leaves" if n_leaves > 1 else "1 leaf"
+    said = f"{leaves}: {most} hold{'s' * (most == 1)} 90 % of the rows, "
+    said += f"{empty} are empty" if empty > 1 else "1 is empty" if empty else "none is empty"
+    ax.set_title(said, fontsize=9, loc="left", color=FAINT)

@@ -1,0 +1,287 @@
+"""The regions of a tree in a plane: a slice along two columns, or a projection.
+
+Colours are what the model predicts at the middle of each pixel. Lines are the boundaries
+of the splits, cut exactly to the regions they divide (:mod:`dtsemnet.plot.plane`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.colors import ListedColormap, Normalize
+from numpy.typing import NDArray
+
+from dtsemnet.plot.plane import Plane, boundaries
+from dtsemnet.plot.reading import class_codes
+from dtsemnet.plot.style import AMOUNTS, FAINT, INK, class_colors, class_legend, fresh_axes, plain, tint
+from dtsemnet.tree import Model, as_model
+from dtsemnet.tree.encoder import is_missing
+
+__all__ = ["plot_regions"]
+
+FloatArray = NDArray[np.float64]
+
+
+def plot_regions(
+    tree: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    features: Sequence[int | str] = (0, 1),
+    at: Any = None,
+    projection: Any = None,
+    limits: Any = None,
+    output: int = 0,
+    resolution: int = 300,
+    max_rows: int = 2000,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the regions of a tree in a plane.
+
+    Parameters
+    ----------
+    tree : Tree, Model or fitted estimator
+    X : array_like or data frame, optional
+        Rows, drawn as points: of a slice all of them, wherever they lie in the other columns.
+    y : array_like, optional
+        Their classes or targets, as the colours of the points.
+    features : two of int or str, default=(0, 1)
+        Numeric columns that the slice runs along.
+    at : array_like of shape (n_columns,), optional
+        Where the other columns are held, or the point that the projection's plane goes through. By default the median
+        of X (most frequent category), for a projection the mean; without X, 0.
+    projection : array_like of shape (2, n_columns), or "pca", optional
+        Directions of the plane, in place of a slice; rows are projected by least squares. "pca" takes the first two
+        principal components of the standardised columns.
+    limits : ((float, float), (float, float)), optional
+        Ends of both axes. By default those of the rows.
+    output : int, default=0
+        Output of a regressor that is shown.
+    resolution : int, default=300
+        Pixels along each side.
+    max_rows : int, default=2000
+        Most rows drawn, evenly taken from X.
+    ax : matplotlib Axes, optional
+        By default those of a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        Its first image holds the predictions: numbers of classes, or values.
+
+    Examples
+    --------
+    >>> from dtsemnet.tree import Topology, Tree
+    >>> tree = Tree(Topology.complete(1), [[1.0, -1.0]], [0.0], [[1, 0], [0, 1]], class_names=["below", "above"])
+    >>> ax = plot_regions(tree, limits=((0, 2), (0, 2)), resolution=2)
+    >>> ax.images[0].get_array().tolist()
+    [[0, 1], [0, 0]]
+    """
+    model = as_model(tree)
+    view = _make_view(model, X, features, at, projection)
+    low, high = _limits(view, limits)
+    ax = fresh_axes(ax, 5.6, 4.4)
+    points = [low[k] + (np.arange(resolution) + 0.5) / resolution * (high[k] - low[k]) for k in (0, 1)]
+    grid = np.stack(np.meshgrid(*points), axis=-1).reshape(-1, 2)
+    values = _predict(model, view.plane.rows(grid), output).reshape(resolution, resolution)
+    shown = slice(None) if view.points is None else slice(None, None, max(1, -(-len(view.points) // max_rows)))
+    extent = (low[0], high[0], low[1], high[1])
+    paint = _paint_classes if model.is_classifier else _paint_values
+    paint(ax, model, values, extent, view.points, y, shown, output)
+    lines = boundaries(view.plane, low, high)
+    depth = {int(split): level for level, each in enumerate(model.tree.topology.levels) for split in each.splits}
+    widths = [max(0.5, 1.8 - 0.35 * depth[split]) for split, _ in lines]
+    ax.add_collection(LineCollection([segment for _, segment in lines], colors=INK, linewidths=widths, zorder=2))
+    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+    _label(ax, view)
+    return ax
+
+
+@dataclass(frozen=True)
+class _View:
+    """A plane, the names of its axes, and the rows in its coordinates."""
+
+    plane: Plane
+    names: tuple[str, str]
+    points: FloatArray | None
+    remark: str
+
+
+def _make_view(model: Model, X: Any, features: Sequence[int | str], at: Any, projection: Any) -> _View:
+    columns = None if X is None else _columns(model, X)
+    if projection is not None:
+        return _projected(model, columns, at, projection)
+    chosen = _chosen(model, features)
+    base = _base(model, columns, at, np.median)
+    base[chosen] = 0.0
+    direction = np.zeros((2, len(base)))
+    direction[range(len(chosen)), chosen] = 1.0
+    names = [model.encoder.columns[j].name for j in chosen] + [""] * (2 - len(chosen))
+    points = None
+    if columns is not None:
+        # With one column the other axis means nothing: rows are spread over it.
+        spread = (np.arange(len(columns[0])) * 0.618034) % 1.0
+        points = np.column_stack([*(columns[j].astype(np.float64) for j in chosen), *[spread] * (2 - len(chosen))])
+    others = len(base) - len(chosen)
+    held = "given" if at is not None else "0" if X is None else "their median"
+    word = "one other column" if others == 1 else f"{others} other columns"
+    return _View(
+        Plane(model, base, direction), (names[0], names[1]), points, f"{word} held at {held}" if others else ""
+    )
+
+
+def _projected(model: Model, columns: list[NDArray[Any]] | None, at: Any, projection: Any) -> _View:
+    if any(column.categories is not None for column in model.encoder.columns):
+        raise ValueError("projection needs numeric columns alone; this model has categorical ones: draw a slice.")
+    base = _base(model, columns, at, np.mean).astype(np.float64)
+    rows = None if columns is None else np.column_stack([column.astype(np.float64) for column in columns])
+    if isinstance(projection, str):
+        if projection != "pca" or rows is None:
+            raise ValueError(f"projection must be a 2 x n_columns matrix, or 'pca' with X given, got {projection!r}.")
+        spread = np.where(rows.std(axis=0) > 0, rows.std(axis=0), 1.0)
+        axes = np.linalg.svd((rows - rows.mean(axis=0)) / spread, full_matrices=False)[2]
+        axes = np.vstack([axes, np.zeros((2, len(base)))])[:2]
+        direction, onto = axes * spread, (axes / spread).T
+        names = ("first principal component", "second principal component")
+    else:
+        direction = np.asarray(projection, dtype=np.float64)
+        if direction.shape != (2, len(base)):
+            raise ValueError(f"projection must have shape (2, {len(base)}), got {direction.shape}.")
+        onto, names = np.linalg.pinv(direction), ("first direction", "second direction")
+    points = None if rows is None else (rows - base) @ onto
+    held = "given" if at is not None else "0" if columns is None else "the mean"
+    return _View(Plane(model, base, direction), names, points, f"plane through {held}")
+
+
+def _chosen(model: Model, features: Sequence[int | str]) -> list[int]:
+    names = [column.name for column in model.encoder.columns]
+    if len(names) == 1:
+        features = [0]
+    elif len(features) != 2:
+        raise ValueError(f"features must name two columns, got {len(features)}.")
+    chosen = []
+    for feature in features:
+        found = names.index(feature) if isinstance(feature, str) and feature in names else feature
+        if isinstance(found, str) or not 0 <= found < len(names):
+            raise ValueError(f"features must be columns of the tree, got {feature!r}; it reads {names[:5]}...")
+        if model.encoder.columns[found].categories is not None:
+            raise ValueError(f"features must be numeric columns, but {names[found]!r} is categorical; hold it by at.")
+        chosen.append(int(found))
+    if len(set(chosen)) < len(chosen):
+        raise ValueError(f"features must be two different columns, got {names[chosen[0]]!r} twice.")
+    return chosen
+
+
+def _columns(model: Model, X: Any) -> list[NDArray[Any]]:
+    """Read the columns of a data frame by name, those of an array by place."""
+    if hasattr(X, "columns"):
+        return [np.asarray(X[column.name].to_numpy()) for column in model.encoder.columns]
+    array = X if isinstance(X, np.ndarray) else np.array(X, dtype=object)
+    if array.ndim != 2 or array.shape[1] != model.encoder.n_columns:
+        raise ValueError(f"X must have shape (n_samples, {model.encoder.n_columns}), got {array.shape}.")
+    return [array[:, j] for j in range(array.shape[1])]
+
+
+def _base(model: Model, columns: list[NDArray[Any]] | None, at: Any, middle: Any) -> NDArray[Any]:
+    """Find the point that the plane goes through."""
+    described = model.encoder.columns
+    plain_numbers = all(column.categories is None for column in described)
+    if at is not None:
+        base = np.array(list(at), dtype=np.float64 if plain_numbers else object)
+        if base.shape != (len(described),):
+            raise ValueError(f"at must hold {len(described)} values, one a column, got shape {base.shape}.")
+        return base
+    base = np.zeros(len(described), dtype=np.float64 if plain_numbers else object)
+    for j, column in enumerate(described):
+        if column.categories is not None:
+            base[j] = column.categories[0] if column.categories else None
+        if columns is not None:
+            known = columns[j][~is_missing(columns[j])]
+            if column.categories is None:
+                base[j] = float(middle(known.astype(np.float64))) if len(known) else column.fill
+            elif len(known):
+                values = known.tolist()
+                base[j] = max(dict.fromkeys(values), key=values.count)
+    return base
+
+
+def _limits(view: _View, limits: Any) -> tuple[FloatArray, FloatArray]:
+    if limits is not None:
+        ends = np.asarray(limits, dtype=np.float64)
+        if ends.shape != (2, 2) or not (ends[:, 0] < ends[:, 1]).all():
+            raise ValueError(f"limits must be ((low, high), (low, high)) with low < high, got {limits!r}.")
+        return ends[:, 0], ends[:, 1]
+    points = view.points
+    known = np.zeros((1, 2)) if points is None else points[np.isfinite(points).all(axis=1)]
+    known = known if len(known) else np.zeros((1, 2))
+    low, high = known.min(axis=0), known.max(axis=0)
+    pad = np.where(high > low, 0.05 * (high - low), np.maximum(1.0, 0.05 * np.abs(high)))
+    return low - pad, high + pad
+
+
+def _predict(model: Model, rows: NDArray[Any], output: int) -> NDArray[Any]:
+    if model.is_classifier:
+        return model.tree.leaf_class[model.apply(rows)]
+    predicted = np.asarray(model.predict(rows), dtype=np.float64)
+    if not 0 <= output < model.tree.n_outputs:
+        raise ValueError(f"output must lie between 0 and {model.tree.n_outputs - 1}, got {output}.")
+    return predicted if predicted.ndim == 1 else predicted[:, output]
+
+
+def _paint_classes(
+    ax: Axes, model: Model, values: NDArray[Any], extent: Any, points: FloatArray | None, y: Any, shown: slice, _: int
+) -> None:
+    assert model.class_names is not None
+    names, colors = model.class_names, class_colors(len(model.class_names))
+    pale = ListedColormap([tint(color, 0.38) for color in colors])
+    norm = Normalize(-0.5, len(colors) - 0.5)
+    ax.imshow(values, cmap=pale, norm=norm, origin="lower", extent=extent, aspect="auto", interpolation="nearest")
+    if points is not None:
+        codes = None if y is None else class_codes(model, y, len(points))[shown]
+        full: Any = FAINT if codes is None else [colors[code] for code in codes]
+        ax.scatter(points[shown, 0], points[shown, 1], c=full, s=16, edgecolors="white", linewidths=0.5, zorder=3)
+    class_legend(ax, names, colors, loc="upper left", bbox_to_anchor=(1.01, 1.0), handlelength=1.0, handleheight=1.0)
+
+
+def _paint_values(
+    ax: Axes,
+    model: Model,
+    values: NDArray[Any],
+    extent: Any,
+    points: FloatArray | None,
+    y: Any,
+    shown: slice,
+    output: int,
+) -> None:
+    target = None if y is None else np.asarray(y, dtype=np.float64).reshape(len(y), -1)[:, output]
+    if target is not None and (points is None or len(target) != len(points)):
+        raise ValueError(f"y must hold one target for each row of X, got {len(target)}.")
+    both = values.ravel() if target is None else np.concatenate([values.ravel(), target])
+    norm = Normalize(float(both.min()), float(both.max()))
+    image = ax.imshow(
+        values, cmap=AMOUNTS, norm=norm, origin="lower", extent=extent, aspect="auto", interpolation="nearest"
+    )
+    if points is not None:
+        colors: dict[str, Any] = {"c": "white", "edgecolors": FAINT}
+        if target is not None:
+            colors = {"c": target[shown], "cmap": AMOUNTS, "norm": norm, "edgecolors": "white"}
+        ax.scatter(points[shown, 0], points[shown, 1], s=16, linewidths=0.5, zorder=3, **colors)
+    bar = ax.figure.colorbar(image, ax=ax, pad=0.02)
+    bar.set_label("prediction" if target is None else "prediction (regions) and target (points)", color=INK)
+    bar.outline.set_visible(False)
+
+
+def _label(ax: Axes, view: _View) -> None:
+    ax.set_xlabel(plain(view.names[0]), color=INK)
+    ax.set_ylabel(plain(view.names[1]), color=INK)
+    ax.tick_params(color=FAINT, labelcolor=INK, labelsize=8.5)
+    if not view.names[1]:
+        ax.set_yticks([])
+    for spine in ax.spines.values():
+        spine.set_color(FAINT)
+    ax.set_title(view.remark, fontsize=9, loc="left", color=FAINT)
