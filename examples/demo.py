@@ -1,14 +1,15 @@
 """What `make demo` shows: trees fitted to data that scikit-learn ships, beside CART of the same depth.
 
 Each data set is split five times into training and test rows. The first fit shows its progress; the table shows
-the mean test score of the five and how far they spread. Two of the trees are then written out, in the units of
-the data. Nothing is downloaded, and neither torch nor pandas is needed.
+the mean test score of the five and how far they spread. Two of the trees are then printed in the units of the
+data, and one is shipped: a model file, a page for the browser and a C file, in the folder ``demo``. Nothing is
+downloaded, and neither torch nor pandas is needed.
 """
 
 from __future__ import annotations
 
-import re
 import time
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,9 +20,11 @@ from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from dtsemnet import DTSemNetClassifier, DTSemNetRegressor, Model
-from dtsemnet.export import to_text
+from dtsemnet.explorer import to_html
+from dtsemnet.export import to_c, to_text
 from dtsemnet.tree import Encoder
 
+FOLDER = Path("demo")
 WIDTH = 100
 SPLITS = 5
 CLASSIFIERS = (DTSemNetClassifier, DecisionTreeClassifier)
@@ -41,12 +44,14 @@ class Task(NamedTuple):
 
 
 class Result(NamedTuple):
-    """Test scores of both over all splits, seconds of each of our fits, and the first tree."""
+    """Test scores of both over all splits, seconds of each of our fits, the first tree and its training rows."""
 
     ours: list[float]
     cart: list[float]
     seconds: list[float]
-    tree: str
+    model: Model
+    X: Any
+    y: Any
 
 
 def main() -> None:
@@ -62,8 +67,9 @@ def main() -> None:
             continue
         console.print()
         console.rule(f"{task.name}: the tree of the first split, depth {task.depth}", align="left", style="dim")
-        console.print(wrap(result.tree, console.width), markup=False, no_wrap=True)
-    console.print("\n[dim]A row goes to 'yes' if the inequality holds. Numbers are rounded for reading.[/]")
+        console.print(to_text(result.model, result.X, width=console.width), markup=False, no_wrap=True)
+    first = results[0]
+    ship(first.model, first.X, first.y, tasks[0].name, console)
 
 
 def load_tasks() -> list[Task]:
@@ -82,20 +88,19 @@ def run(task: Task, console: Console) -> Result:
     console.print(f"[bold]{task.name}[/], {len(task.X)} rows, {task.X.shape[1]} columns, depth {task.depth}")
     mine, theirs = task.estimators
     classes = task.y if mine is DTSemNetClassifier else None
-    result = Result([], [], [], "")
+    ours, cart, seconds, first = [], [], [], None
     for seed in range(SPLITS):
         X, X_test, y, y_test = train_test_split(task.X, task.y, test_size=0.3, random_state=seed, stratify=classes)
         tree = mine(max_depth=task.depth, random_state=seed, verbose=int(seed == 0))
         start = time.perf_counter()
         tree.fit(X, y)
-        result.seconds.append(time.perf_counter() - start)
-        result.ours.append(tree.score(X_test, y_test))
-        result.cart.append(theirs(max_depth=task.depth, random_state=seed).fit(X, y).score(X_test, y_test))
-        if seed == 0:
-            # A data frame would bring its names along; arrays have none, so the model is given them here.
-            named = Model(Encoder.identity(task.columns), tree.tree_)
-            result = result._replace(tree=to_text(named, X, digits=3))
-    return result
+        seconds.append(time.perf_counter() - start)
+        ours.append(tree.score(X_test, y_test))
+        cart.append(theirs(max_depth=task.depth, random_state=seed).fit(X, y).score(X_test, y_test))
+        # A data frame would bring its names along; arrays have none, so the model is given them here.
+        first = first or (Model(Encoder.identity(task.columns), tree.tree_), X, y)
+    assert first is not None
+    return Result(ours, cart, seconds, *first)
 
 
 def table_of(tasks: list[Task], results: list[Result]) -> Table:
@@ -118,21 +123,17 @@ def table_of(tasks: list[Task], results: list[Result]) -> Table:
     return table
 
 
-def wrap(text: str, width: int) -> str:
-    """Break long sums before a sign, and keep the drawing of the tree beside what follows."""
-    lines = []
-    for line in text.splitlines():
-        branch = re.match(r"[ │]*[├└]─ (yes: |no:  )", line)
-        margin = branch[0].replace("├─ yes: ", "│       ").replace("└─ no:  ", "        ") if branch else ""
-        margin += "│   " if line.endswith("?") else "    "  # below a split its branches go on
-        while len(line) > width:
-            cut = max(line.rfind(sign, len(margin) + 4, width) for sign in (" + ", " - ", " within ", "  ["))
-            if cut < 0:
-                break
-            lines.append(line[:cut])
-            line = margin + line[cut:].lstrip()
-        lines.append(line)
-    return "\n".join(lines)
+def ship(model: Model, X: Any, y: Any, name: str, console: Console) -> None:
+    """Write the model file, the page for the browser and the C file, and tell where they are."""
+    FOLDER.mkdir(exist_ok=True)
+    model.save(FOLDER / f"{name}.json")
+    to_html(model, FOLDER / f"{name}.html", X, y, title=f"{name}, depth {model.tree.depth}")
+    code = to_c(model, X, name=name)
+    code.save(FOLDER / f"{name}.c")
+    checked = "no C compiler here to check it with" if code.report is None else str(code.report)
+    console.print(f"\n[bold]{FOLDER}/{name}.html[/]  the tree to walk through; open it in a browser, no network needed")
+    console.print(f"[bold]{FOLDER}/{name}.c[/]     the same tree in C99, no library, no malloc; {checked}")
+    console.print(f"[bold]{FOLDER}/{name}.json[/]  the model file: dtsemnet show {FOLDER}/{name}.json")
 
 
 if __name__ == "__main__":

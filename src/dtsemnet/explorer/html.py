@@ -90,8 +90,8 @@ def to_html(
     shape = None if image_shape is None else _check_shape(image_shape, model)
     table = None if X is None else Table(model, X, y)
     heading = _default_title(model) if title is None else str(title)
-    write_atomically(target, _fill(heading, describe(model, table, title=heading, max_rows=max_rows, image_shape=shape)))
-    return target
+    description = describe(model, table, title=heading, max_rows=max_rows, image_shape=shape)
+    return write_atomically(target, _fill(heading, description))
 
 
 def _check_shape(image_shape: Any, model: Model) -> tuple[int, int]:

@@ -175,7 +175,8 @@ def _magnitude(model: Model, rows: NDArray[Any], features: Floats) -> Floats:
             shift = abs(column.center * column.scale)
             clipped = np.isin(features[:, place], [end for end in (column.lower, column.upper) if end is not None])
             # A number far beyond a clip is not computed with: only those as large as at the clip itself round.
-            size[:, place] = np.where(clipped, size[:, place] + 2 * shift, x * abs(column.scale) + shift)
+            mapped = np.maximum(x * abs(column.scale) + shift, size[:, place])
+            size[:, place] = np.where(clipped, size[:, place] + 2 * shift, mapped)
         place += len(column.feature_names)
     return size
 

@@ -46,14 +46,17 @@ def probe_rows(model: Model, X: Table | None, n_rows: int, rng: np.random.Genera
     X : table, optional
         Rows to start from; without them columns are drawn on the scale of the tree's thresholds.
     n_rows : int
-        About a third is random, a third beside hyperplanes (each split is met from either side three times,
-        whatever ``n_rows``), a tenth extreme.
+        More than half is random, a tenth extreme, the rest beside hyperplanes: each split is met from either side,
+        at least 3 and at most 200 times.
     """
     spread = _spread(model)
-    base = _random(model, spread, max(8, n_rows // 3), rng)
-    if X is not None and len(X):
+    base = _random(model, spread, max(8, 6 * n_rows // 10), rng)
+    if X is not None and len(X):  # rows of the user lie where the tree works
         base = np.concatenate([base, X[rng.integers(len(X), size=len(base))]])
-    beside = _beside(model, base, max(3, n_rows // (6 * max(1, model.tree.n_splits))), rng)
+    base = _accepted(model, base)
+    if not len(base):  # a tree whose sums overflow on most rows: zeros are left
+        base = _accepted(model, _zeros(model))
+    beside = _beside(model, base, min(200, max(3, n_rows // (6 * max(1, model.tree.n_splits)))), rng)
     extreme = _extreme(model, base, max(8, n_rows // 10), rng)
     return _accepted(model, np.concatenate([base, beside, extreme]))
 
@@ -93,11 +96,10 @@ def _spread(model: Model) -> NDArray[np.float64]:
 
 def _beside(model: Model, base: Table, n_each: int, rng: np.random.Generator) -> Table:
     """Move rows along one column to where each split flips: the last double on its left, the first on its right."""
-    tree, path = model.tree, model.decision_path(base)
+    slope, path = _slopes(model), model.decision_path(base)
     rows, split, column = [], [], []
-    for i in range(tree.n_splits):
-        slope = _slopes(model, i)
-        used = np.flatnonzero(slope)
+    for i in range(model.tree.n_splits):
+        used = np.flatnonzero(slope[i])
         if not len(used):
             continue
         reaching = np.flatnonzero((path == i).any(axis=1))
@@ -107,16 +109,15 @@ def _beside(model: Model, base: Table, n_each: int, rng: np.random.Generator) ->
         column += rng.choice(used, n_each).tolist()
     if not rows:
         return base[:0]
-    line = _Line(model, np.concatenate(rows), np.array(split), np.array(column))
-    return line.flips()
+    return _Line(model, np.concatenate(rows), np.array(split), np.array(column), slope[split, column]).flips()
 
 
-def _slopes(model: Model, split: int) -> NDArray[np.float64]:
-    """How a split's score grows with each column, where that is a number."""
-    slope, place = np.zeros(model.encoder.n_columns), 0
+def _slopes(model: Model) -> NDArray[np.float64]:
+    """How the score of each split grows with each column, where that is a number."""
+    slope, place = np.zeros((model.tree.n_splits, model.encoder.n_columns)), 0
     for j, column in enumerate(model.encoder.columns):
         if column.categories is None:
-            slope[j] = model.tree.weight[split, place] * column.scale
+            slope[:, j] = model.tree.weight[:, place] * column.scale
         place += len(column.feature_names)
     return slope
 
@@ -124,32 +125,40 @@ def _slopes(model: Model, split: int) -> NDArray[np.float64]:
 class _Line:
     """Rows, each with the split it is to lie on and the column along which it moves there."""
 
-    def __init__(self, model: Model, rows: Table, split: NDArray[Any], column: NDArray[Any]) -> None:
+    def __init__(
+        self, model: Model, rows: Table, split: NDArray[Any], column: NDArray[Any], slope: NDArray[np.float64]
+    ) -> None:
         self.model, self.rows, self.each = model, rows.copy(), np.arange(len(rows))
-        self.weight, self.bias, self.column = model.tree.weight[split], model.tree.bias[split], column
-        self.slope = np.array([_slopes(model, i)[j] for i, j in zip(split, column)])
+        self.weight, self.bias = model.tree.weight[split], model.tree.bias[split]
+        self.column, self.slope = column, slope
 
     def flips(self) -> Table:
         """Step outwards from where the score would be 0 until it changes its sign, then halve the distance."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            start = np.array([_filled(value) for value in self.rows[self.each, self.column]])
-            for _ in range(2):  # Newton's step twice: the score is linear, so what is left is rounding
-                moved = start - self.score(start) / self.slope
-                start = np.where(np.isfinite(moved), moved, start)
-            step = np.maximum(np.spacing(np.abs(start)), 1e-16)
-            left, right = start, start
-            for _ in range(80):
-                open_ = (self.score(left) > 0) == (self.score(right) > 0)
-                left, right = np.where(open_, start - step, left), np.where(open_, start + step, right)
-                step = step * np.where(open_, 2.0, 1.0)
-        found = (self.score(left) > 0) != (self.score(right) > 0)
-        low, high = _ordered(left), _ordered(right)
-        side = self.score(left) > 0
-        while ((high - low) > 1).any():
-            middle = low + (high - low) // 2
-            same = (self.score(_double(middle)) > 0) == side
-            low, high = np.where(same, middle, low), np.where(same, high, middle)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            left, right = self._around()
+            side = self.score(left) > 0
+            found = side != (self.score(right) > 0)
+            low, high = _ordered(left), _ordered(right)
+            while ((high - low) > 1)[found].any():
+                middle = low + (high - low) // 2
+                same = (self.score(_double(middle)) > 0) == side
+                low, high = np.where(same, middle, low), np.where(same, high, middle)
         return np.concatenate([self.at(_double(end))[found] for end in (low, high)])
+
+    def _around(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        start = np.array([_filled(value) for value in self.rows[self.each, self.column]])
+        for _ in range(2):  # Newton's step twice: the score is linear, so what is left is rounding
+            moved = start - self.score(start) / self.slope
+            start = np.where(np.isfinite(moved), moved, start)
+        step = np.maximum(np.spacing(np.abs(start)), 1e-16)
+        left, right = start, start
+        for _ in range(80):
+            open_ = (self.score(left) > 0) == (self.score(right) > 0)
+            if not open_.any():
+                break
+            left, right = np.where(open_, start - step, left), np.where(open_, start + step, right)
+            step = step * np.where(open_, 2.0, 1.0)
+        return left, right
 
     def at(self, x: NDArray[np.float64]) -> Table:
         rows = self.rows.copy()
@@ -161,8 +170,9 @@ class _Line:
         x = np.where(np.isfinite(x), x, 0.0)
         product = self.weight * self.model.transform(self.at(x))
         lanes = np.zeros((len(x), LANES))
-        for j in range(product.shape[1]):
-            lanes[:, j % LANES] += product[:, j]
+        for start in range(0, product.shape[1], LANES):
+            part = product[:, start : start + LANES]
+            lanes[:, : part.shape[1]] += part
         half = LANES // 2
         while half:
             lanes[:, :half] += lanes[:, half : 2 * half]
@@ -184,11 +194,10 @@ def _double(number: NDArray[np.int64]) -> NDArray[np.float64]:
 
 def _extreme(model: Model, base: Table, n_rows: int, rng: np.random.Generator) -> Table:
     rows = base[rng.integers(len(base), size=n_rows)].copy()
-    numeric = [j for j, column in enumerate(model.encoder.columns) if column.categories is None]
-    for i in range(n_rows):
-        some = [j for j in numeric if rng.random() < 0.5]
-        for j in some:
-            rows[i, j] = float(rng.choice(EXTREME)) * float(rng.choice([-1.0, 1.0]))
+    for j, column in enumerate(model.encoder.columns):
+        if column.categories is None:
+            some = np.flatnonzero(rng.random(n_rows) < 0.5)
+            rows[some, j] = rng.choice(EXTREME, len(some)) * rng.choice([-1.0, 1.0], len(some))
     return rows
 
 
@@ -207,6 +216,12 @@ def _accepted(model: Model, table: Table) -> Table:
 def _empty(model: Model, n_rows: int) -> Table:
     plain = all(column.categories is None for column in model.encoder.columns)
     return np.empty((n_rows, model.encoder.n_columns), dtype=np.float64 if plain else object)
+
+
+def _zeros(model: Model) -> Table:
+    table = _empty(model, 1)
+    table[0] = [0.0 if column.categories is None else None for column in model.encoder.columns]
+    return table
 
 
 def _number(value: Any) -> float:

@@ -98,6 +98,11 @@ class _Run(Callback):
         figures = f"loss {last.loss:.4g}" + ("" if last.monitor is None else f", validation {last.monitor:.4g}")
         self.progress.update(self.task, completed=len(context.history), figures=figures)
 
+    def on_end(self, context: Context) -> None:
+        if len(context.history) < context.n_epochs and context.history.stopped is None:
+            self.progress.update(self.task, figures="dropped")
+            self.progress.stop_task(self.task)
+
 
 def validation_loss(rows: Rows, step: Step) -> Callable[[Engine], float]:
     """Monitor the mean loss of rows under fixed settings, such as those of the hard tree."""

@@ -1,0 +1,50 @@
+"""The model file as an artefact, so that it is checked and saved like every other export."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dtsemnet.export.artefact import Answer, Artefact
+from dtsemnet.export.check import checked
+from dtsemnet.tree import Tree, as_model
+from dtsemnet.tree.file import dumps, loads
+
+__all__ = ["to_json"]
+
+
+def to_json(tree: Any, X: Any = None) -> Artefact:
+    """Write a tree as the text of a model file (:mod:`dtsemnet.tree.file`), which ``dtsemnet.tree.read`` reads.
+
+    Parameters
+    ----------
+    tree : Tree, Model or fitted estimator
+        A bare tree stays one; a model and an estimator are written with their encoder.
+    X : array_like or data frame, optional
+        Rows on which what is read back is compared with the tree, beside the probes of :func:`check_export`.
+
+    Returns
+    -------
+    Artefact
+        Exact.
+
+    Examples
+    --------
+    >>> from dtsemnet.tree import Topology
+    >>> tree = Tree(Topology.complete(1), [[1.0]], [0.0], [[0.1], [0.2]])
+    >>> loads(to_json(tree).text) == tree
+    True
+    """
+    model = as_model(tree)
+    text = dumps(tree if isinstance(tree, Tree) else model)
+
+    def answer(rows: NDArray[Any]) -> Answer:
+        again = as_model(loads(text))
+        if again.is_classifier:
+            return Answer(again.apply(rows), again.predict_proba(rows), again.predict(rows))
+        output = np.asarray(again.predict(rows), dtype=np.float64).reshape(len(rows), -1)
+        return Answer(again.apply(rows), output)
+
+    return checked(model, Artefact("JSON", text, exact=True, answer=answer), X)

@@ -1,0 +1,136 @@
+"""The words of SQL: names, literals, and the features of an encoder as expressions.
+
+Databases differ in how they read decimals: sqlite 3.40 misreads one literal of 17 digits in
+ten thousand by its last bit, duckdb takes 0.1 for a DECIMAL, PostgreSQL 1e0 for a NUMERIC.
+So a double is written as what it is, an integer over a power of two: both are read exactly
+by everyone, and their quotient is exact. A missing value is NULL. NaN, which only some
+databases have, counts as missing: ``NULLIF(x, NAN)`` makes it one.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+
+from dtsemnet.export.terms import Feature
+from dtsemnet.tree import Column
+from dtsemnet.tree.checks import Scalar
+
+__all__ = ["NAN", "category", "double", "guard", "identifier", "mark", "number", "text"]
+
+NAN = "NULLIF(CAST('NaN' AS DOUBLE PRECISION), 0e0)"
+"""NaN where there is such a number; NULL in sqlite, which casts the word to 0."""
+
+_LARGEST = 62  # 2**62 is the largest power of two that a 64-bit integer holds
+
+
+def identifier(name: str) -> str:
+    """Quote a name.
+
+    Examples
+    --------
+    >>> print(identifier('sepal "length"'))
+    "sepal ""length""\"
+    """
+    return '"' + _plain(name).replace('"', '""') + '"'
+
+
+def text(value: str) -> str:
+    """Write a string literal.
+
+    Examples
+    --------
+    >>> print(text("it's"))
+    'it''s'
+    """
+    return "'" + _plain(value).replace("'", "''") + "'"
+
+
+def double(value: float) -> str:
+    """Write a double so that every database reads that very number.
+
+    Examples
+    --------
+    >>> double(3.0), double(-41.5), double(0.1)
+    ('3e0', '-41.5e0', '(CAST(3602879701896397 AS DOUBLE PRECISION) / 36028797018963968e0)')
+    """
+    short = repr(value)
+    # A decimal that is the number itself, not a neighbour, comes out right by any way of reading it.
+    if "e" not in short and len(short) < 16 and Decimal(short) == Decimal(value):
+        return f"{short.removesuffix('.0')}e0"
+    top, bottom = Fraction(value).as_integer_ratio()
+    shift, sign = bottom.bit_length() - 1, "/"
+    if bottom == 1:
+        zeros = (top & -top).bit_length() - 1
+        top, shift, sign = top >> zeros, zeros, "*"
+    factors = [_LARGEST] * (shift // _LARGEST) + [shift % _LARGEST] * (shift % _LARGEST > 0)
+    return f"(CAST({top} AS DOUBLE PRECISION)" + "".join(f" {sign} {1 << k}e0" for k in factors) + ")"
+
+
+def category(value: Scalar) -> str:
+    """Write a value that a column is compared with, or a label."""
+    if isinstance(value, str):
+        return text(value)
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    return str(value) if isinstance(value, int) else double(value)
+
+
+def number(column: Column, table: str) -> str:
+    """Write the number that a numeric column becomes."""
+    return _clipped(column, _mapped(column, table + identifier(column.name)))
+
+
+def mark(given: Feature, table: str) -> str:
+    """Write the condition under which a feature that marks a category or a missing value is 1."""
+    name = table + identifier(given.column.name)
+    if given.kind == "category":
+        assert given.category is not None
+        return f"{name} = {category(given.category)}"
+    # No cast to a number where the column need not hold any.
+    other = any(isinstance(value, (str, bool)) for value in given.column.categories or ())
+    return f"{name if other else _present(name)} IS NULL"
+
+
+def guard(column: Column, table: str) -> str | None:
+    """Write the condition under which the tree accepts a column: finite, and not missing unless it knows that."""
+    if column.categories is not None:
+        return None
+    name = table + identifier(column.name)
+    # A bound hides an infinity behind it, so then the column itself is looked at.
+    bounded = column.lower is not None or column.upper is not None
+    value = _filled(column, name) if bounded else _mapped(column, name)
+    return f"{value} - {value} = 0e0"  # inf - inf is NaN, and neither that nor NULL is equal to 0
+
+
+def _mapped(column: Column, name: str) -> str:
+    value = _filled(column, name)
+    if column.center != 0.0:
+        value = f"({value} - {double(column.center)})"
+    return value if column.scale == 1.0 else f"({value} * {double(column.scale)})"
+
+
+def _filled(column: Column, name: str) -> str:
+    if column.missing is None:
+        return f"CAST({name} AS DOUBLE PRECISION)"
+    return f"COALESCE({_present(name)}, {double(column.fill)})"
+
+
+def _present(name: str) -> str:
+    """The number of a column, NULL where it is missing."""
+    return f"NULLIF(CAST({name} AS DOUBLE PRECISION), {NAN})"
+
+
+def _clipped(column: Column, value: str) -> str:
+    ends = []
+    if column.lower is not None:
+        ends.append(f"WHEN {value} < {double(column.lower)} THEN {double(column.lower)}")
+    if column.upper is not None:
+        ends.append(f"WHEN {value} > {double(column.upper)} THEN {double(column.upper)}")
+    return f"CASE {' '.join(ends)} ELSE {value} END" if ends else value
+
+
+def _plain(name: str) -> str:
+    if "\0" in name:
+        raise ValueError(f"SQL has no way to write the NUL character in {name!r}; rename it.")
+    return name
