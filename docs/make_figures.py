@@ -55,6 +55,7 @@ def diabetes() -> Drawn:
     yield "diabetes_regions", plot_regions(regressor, X, y, features=("bmi", "s5"))
     yield "diabetes_leaves", plot_leaves(regressor, X, y)
     yield "diabetes_history", plot_history(regressor)
+    yield "diabetes_importance", plot_importance(regressor)
 
 
 def digits() -> Drawn:
@@ -74,6 +75,7 @@ def dry_bean() -> Drawn:
     yield "dry_bean_regions", plot_regions(classifier, X, y, projection="pca")
     yield "dry_bean_leaves", plot_leaves(classifier, X, y)
     yield "dry_bean_importance", plot_importance(classifier)
+    yield "dry_bean_history", plot_history(classifier)
 
 
 def mnist() -> Drawn:
@@ -86,6 +88,9 @@ def mnist() -> Drawn:
     yield "mnist_tree", plot_tree(classifier, X, y, x=X[0], image_shape=(28, 28))
     yield "mnist_weights", plot_weights_image(classifier, (28, 28), X=X)
     yield "mnist_leaves", plot_leaves(classifier, X, y)
+    yield "mnist_regions", plot_regions(classifier, X, y, projection="pca")
+    yield "mnist_history", plot_history(classifier)
+    yield "mnist_importance", plot_importance(classifier)
 
 
 def read(name: str) -> dict[str, Any]:

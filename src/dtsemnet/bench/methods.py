@@ -131,6 +131,7 @@ for _method in (
     _ours("dtsemnet"),
     _ours("dtsemnet-paper", training="paper"),
     Method("dtsemnet-ste", None, "dtsemnet:DTSemNetRegressor", {"training": "straight_through"}),
+    Method("dtsemnet-reg1", None, "dtsemnet.baselines.variants:TopKReg1Regressor"),
     _baseline("cart", "CART", "cart"),
     _baseline("dgt", "DGT", "dgt"),
     _baseline("dgt-linear", "DGT", "dgt", classes=False, leaf="linear"),
