@@ -12,6 +12,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import export_c
 import growth
 import predict
 from measure import machine
@@ -20,34 +21,41 @@ import training
 
 HERE = Path(__file__).parent
 RESULTS, REPORT = HERE / "results.json", HERE / "RESULTS.md"
-PARTS = {"training": training, "prediction": predict, "growth": growth}
+PARTS = {"training": training, "prediction": predict, "growth": growth, "exported C": export_c}
 
 
 def main() -> None:
     """Measure, unless told not to, and write the report."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("part", nargs="*", help=f"measure these alone: {', '.join(PARTS)}")
     parser.add_argument("--report", action="store_true", help="write RESULTS.md from results.json, measure nothing")
-    if not parser.parse_args().report:
-        found = {"command": "python benchmarks/run.py", "date": date.today().isoformat(), "machine": machine()}
-        # Growth first: its processes start from a machine at rest, and this one holds no data yet.
-        found |= {name: PARTS[name].records() for name in ("growth", "training", "prediction")}
+    asked = parser.parse_args()
+    found = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    # Growth first: its processes start from a machine at rest, and this one holds no data yet.
+    for name in () if asked.report else sorted(asked.part or PARTS, key=lambda name: name != "growth"):
+        about = {
+            "command": f"python benchmarks/run.py '{name}'",
+            "date": date.today().isoformat(),
+            "machine": machine(),
+        }
+        found[name] = about | {"records": PARTS[name].records()}
         RESULTS.write_text(json.dumps(found, indent=1) + "\n")
-    text = report(json.loads(RESULTS.read_text()))
+    text = report(found)
     REPORT.write_text(text)
     print(text)
 
 
 def report(found: dict[str, Any]) -> str:
     """Lay out all results as one page."""
-    m = found["machine"]
-    versions = ", ".join(f"{name} {number}" for name, number in m["versions"].items())
-    head = (
-        "# Speed and memory\n\n"
-        f"Written by `{found['command']}` on {found['date']}: {m['processor']}, {m['cores']} cores, {m['system']}; "
-        f"{versions}.\nCPU time on one thread, what is compared interleaved, the best of the repeats.\n"
-    )
-    parts = [f"## {name.capitalize()}\n\n{part.report(found[name])}\n" for name, part in PARTS.items()]
-    return "\n".join([head, *parts])
+    page = ["# Speed and memory\n\nCPU time on one thread, what is compared interleaved, the best of the repeats.\n"]
+    for name, part in PARTS.items():
+        about, m = found[name], found[name]["machine"]
+        versions = ", ".join(f"{package} {number}" for package, number in m["versions"].items())
+        page.append(f"## {name[0].upper() + name[1:]}\n\n{part.report(about['records'])}\n")
+        page.append(
+            f"`{about['command']}`, {about['date']}: {m['processor']}, {m['cores']} cores, {m['system']}; {versions}.\n"
+        )
+    return "\n".join(page)
 
 
 if __name__ == "__main__":
