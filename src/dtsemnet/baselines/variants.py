@@ -190,7 +190,7 @@ class Reg1Fitting(LeafFitting):
     """A regressor in the making, by the engine above."""
 
     def begin(self, plan: Plan, number: int, setting: Setting, train: Sample, rng: Any) -> Training:
-        penalties = Penalties(split_l1=plan.split_l1, clip=plan.clip)
+        penalties = Penalties(split_l1=setting.l1, clip=plan.clip)
         parameters = super().begin(plan, number, setting, train, rng).engine.parameters()
         engine: Any = Reg1Engine(
             plan.problem, plan.topology, plan.rows, parameters, batch_size=plan.batch_size, penalties=penalties

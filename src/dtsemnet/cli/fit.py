@@ -71,7 +71,7 @@ def run(
     epochs: Annotated[
         int | None, typer.Option(help="Epochs of each start; by default 20 to 500.", min=1, metavar="N")
     ] = None,
-    l1: Annotated[float, typer.Option(help="Penalty that makes splits sparse.", min=0, metavar="X")] = 0.0,
+    l1: Annotated[float | None, typer.Option(help="Penalty that makes splits sparse.", min=0, metavar="X")] = None,
     balanced: Annotated[bool, typer.Option("--balanced", help="Give every class the same total weight.")] = False,
     jobs: Annotated[int, typer.Option(help="Starts run side by side; -1: on all cores.", metavar="N")] = 1,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace the model file.")] = False,

@@ -158,9 +158,11 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def _one_epoch(self, fitting: Fitting, phase: Phase) -> Parameters:
         """Train the initial tree of a fitting for one epoch on all its rows."""
         rows = fitting.rows(fitting.data.sample)
-        plan = Plan(fitting.problem, fitting.topology, rows, self.batch_size, 0.0, self.l1, self.engine, self.device)
+        plan = Plan(fitting.problem, fitting.topology, rows, self.batch_size, 0.0, self.engine, self.device)
         with one_thread():
-            run = begin(plan, fitting.first_parameters(), (phase,), 0.0, np.random.default_rng(0), number=0)
+            run = begin(
+                plan, fitting.first_parameters(), (phase,), np.random.default_rng(0), number=0, l1=self.l1 or 0.0
+            )
             run.advance()
         self.history_.epochs.extend(run.finish().epochs)
         return parameters_of(run)

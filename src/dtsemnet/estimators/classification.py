@@ -91,8 +91,9 @@ class ClassFitting(Fitting):
         parameters = Parameters(self.first_splits(rng), leaf_class=self._first_classes(train, setting))
         phases = classification_phases(self.options.training, setting, self.n_epochs(train))
         return begin(
-            plan, parameters, phases, setting.weight_decay, rng, number=number, callbacks=[ReassignLeaves(plan)]
-        )
+            plan, parameters, phases, rng, number=number, weight_decay=setting.weight_decay, l1=setting.l1,
+            callbacks=[ReassignLeaves(plan)],
+        )  # fmt: skip
 
     def judge(
         self, run: Training, number: int, setting: Setting, train: Sample, validation: Sample | None

@@ -42,10 +42,9 @@ class DTSemNetClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         the last epochs train the tree itself. "paper" is max-pooled cross-entropy from the first step.
     max_iter : int, optional
         Epochs of each start. By default as many as make 4,500 steps, between 20 and 200.
-    learning_rate, weight_decay : float, optional
-        Step size of Adam and decoupled decay of the splits. By default those of the settings tried.
-    l1 : float, default=0.0
-        Penalty on the absolute values of the splits, in standardised features.
+    learning_rate, weight_decay, l1 : float, optional
+        Step size of Adam, decoupled decay of the splits, and penalty on their absolute values in standardised
+        features. By default those of the settings tried.
     batch_size : int, default=128
     max_grad_norm : float, optional
         Larger gradients are scaled down to this norm.
@@ -123,7 +122,7 @@ class DTSemNetClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         max_iter: int | None = None,
         learning_rate: float | None = None,
         weight_decay: float | None = None,
-        l1: float = 0.0,
+        l1: float | None = None,
         batch_size: int = 128,
         max_grad_norm: float | None = None,
         n_init: int | str = "auto",

@@ -144,9 +144,11 @@ class Fitting(ABC):
             tol=o.tol,
         )
 
+        numbers = {"learning_rate": o.learning_rate, "weight_decay": o.weight_decay, "l1": o.l1}
+
         def setting(number: int) -> Setting:
             found = self.settings[number % len(self.settings)]
-            return (found if self.init is None else found.warm()).override(o.learning_rate, o.weight_decay)
+            return (found if self.init is None else found.warm()).override(**numbers)
 
         candidates = race(
             lambda number: self.begin(plan, number, setting(number), train, streams[number]),
@@ -168,7 +170,7 @@ class Fitting(ABC):
     def _plan(self, rows: Rows, stage: str, bar: ProgressBar | None) -> Plan:
         o = self.options
         return Plan(
-            self.problem, self.topology, rows, o.batch_size, o.max_grad_norm or 0.0, o.l1, o.engine, o.device,
+            self.problem, self.topology, rows, o.batch_size, o.max_grad_norm or 0.0, o.engine, o.device,
             checkpoint=o.checkpoint, stage=stage, bar=bar,
         )  # fmt: skip
 

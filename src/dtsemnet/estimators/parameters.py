@@ -42,7 +42,7 @@ LEGAL: dict[str, tuple[Callable[[Any], bool], str]] = {
     "max_iter": (_nothing_or(_whole(1)), "a whole number of at least 1, or None"),
     "learning_rate": (_nothing_or(_number(0, open_low=True)), "a positive number, or None"),
     "weight_decay": (_nothing_or(_number(0)), "a number of at least 0, or None"),
-    "l1": (_number(0), "a number of at least 0"),
+    "l1": (_nothing_or(_number(0)), "a number of at least 0, or None"),
     "batch_size": (_whole(1), "a whole number of at least 1"),
     "max_grad_norm": (_nothing_or(_number(0, open_low=True)), "a positive number, or None"),
     "n_init": (_or(("auto",), _whole(1)), "a whole number of at least 1, or 'auto'"),

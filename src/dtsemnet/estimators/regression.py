@@ -85,7 +85,7 @@ class LeafFitting(Fitting):
     def begin(self, plan: Plan, number: int, setting: Setting, train: Sample, rng: Any) -> Training:
         parameters = Parameters(self.first_splits(rng), self._first_leaves(rng))
         phases = regression_phases(self.options.training, setting, self.n_epochs(train), closed_form=self.closed_form)
-        return begin(plan, parameters, phases, setting.weight_decay, rng, number=number)
+        return begin(plan, parameters, phases, rng, number=number, weight_decay=setting.weight_decay, l1=setting.l1)
 
     def judge(
         self, run: Training, number: int, setting: Setting, train: Sample, validation: Sample | None

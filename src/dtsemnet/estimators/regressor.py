@@ -45,15 +45,14 @@ class DTSemNetRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
         on actual samples, leaves as trained. "straight_through" is the estimator the paper compares with.
     max_iter : int, optional
         Epochs of each start. By default as many as make 4,500 steps, between 20 and 500.
-    learning_rate, weight_decay : float, optional
-        Step size of Adam and decoupled decay of the splits. By default those of the settings tried.
-    l1 : float, default=0.0
-        Penalty on the absolute values of the splits, in standardised features.
+    learning_rate, weight_decay, l1 : float, optional
+        Step size of Adam, decoupled decay of the splits, and penalty on their absolute values in standardised
+        features. By default those of the settings tried.
     batch_size : int, default=128
     max_grad_norm : float, optional
         Larger gradients are scaled down to this norm.
     n_init : int or "auto", default="auto"
-        Number of starts, each with its own seed and the next of four settings; "auto" is one for each setting
+        Number of starts, each with its own seed and the next of five settings; "auto" is one for each setting
         (one in all with ``init`` or another training). They are judged by their loss on validation rows, or by
         leaving one out of the training rows where there are fewer than 30 of them.
     early_stopping : bool, default=False
@@ -106,7 +105,7 @@ class DTSemNetRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
         max_iter: int | None = None,
         learning_rate: float | None = None,
         weight_decay: float | None = None,
-        l1: float = 0.0,
+        l1: float | None = None,
         batch_size: int = 128,
         max_grad_norm: float | None = None,
         n_init: int | str = "auto",

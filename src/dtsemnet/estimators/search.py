@@ -53,7 +53,6 @@ class Plan:
     rows: Rows
     batch_size: int
     clip: float
-    split_l1: float
     engine: str
     device: str | None
     monitor: Callable[[Engine], float] | None = None
@@ -69,10 +68,11 @@ def begin(
     plan: Plan,
     parameters: Parameters,
     phases: Sequence[Phase],
-    weight_decay: float,
     rng: np.random.Generator,
     *,
     number: int,
+    weight_decay: float = 0.0,
+    l1: float = 0.0,
     callbacks: Sequence[Callback] = (),
 ) -> Training:
     """Make a start ready to be trained."""
@@ -81,7 +81,7 @@ def begin(
         from dtsemnet.engine.torch import torch_engine
 
         make = functools.partial(torch_engine, device=plan.device or "cpu")
-    penalties = Penalties(split_decay=weight_decay, split_l1=plan.split_l1, clip=plan.clip)
+    penalties = Penalties(split_decay=weight_decay, split_l1=l1, clip=plan.clip)
     engine: Engine = make(
         plan.problem, plan.topology, plan.rows, parameters, batch_size=plan.batch_size, penalties=penalties
     )
