@@ -1,0 +1,240 @@
+"""What a tree can answer on a domain: least and largest outputs, and how fast they change.
+
+On a leaf the output is affine, then clipped, so its least value is one linear program. The
+program's multipliers prove a lower bound in rational arithmetic, and its point, moved inside the
+leaf, attains a value that the model itself computes. Leaves are looked at in the order of
+what the box alone allows, and those that cannot beat the best value are not asked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dtsemnet.tree import TanhScale, as_model
+from dtsemnet.verify.distance import read_norm
+from dtsemnet.verify.domain import Domain
+from dtsemnet.verify.leaves import Reachability, explore
+from dtsemnet.verify.program import interior, minimise
+from dtsemnet.verify.rational import LinearBound
+from dtsemnet.verify.regions import Cuts, Region, rounding_bound
+from dtsemnet.verify.settle import branch, is_empty, way_inside, witness_at
+from dtsemnet.verify.space import bind
+
+__all__ = ["Extreme", "OutputBounds", "lipschitz", "output_bounds"]
+
+Floats = NDArray[np.float64]
+MAX_BOXES = 500
+
+
+@dataclass(frozen=True)
+class Extreme:
+    """One end of the range of an output."""
+
+    certified: float
+    """No input of the domain gets an output beyond this."""
+    attained: float
+    """Output at ``point``, as the model computes it."""
+    point: NDArray[Any] | None
+    leaf: int
+
+
+@dataclass(frozen=True)
+class OutputBounds:
+    """Range of one output on a domain."""
+
+    output: int
+    minimum: Extreme
+    maximum: Extreme
+
+    def __str__(self) -> str:
+        low, high = self.minimum, self.maximum
+        return (
+            f"output {self.output}: from {low.attained:.6g} in leaf {low.leaf} to {high.attained:.6g} in leaf "
+            f"{high.leaf}; never outside [{low.certified:.6g}, {high.certified:.6g}]"
+        )
+
+
+def output_bounds(tree: Any, domain: Domain) -> tuple[OutputBounds, ...]:
+    """Find the least and the largest output on a domain, with inputs that attain them.
+
+    Parameters
+    ----------
+    tree : Tree, Model or fitted estimator
+        A regressor; of a classifier the outputs are the class probabilities.
+    domain : Domain
+
+    Returns
+    -------
+    tuple of OutputBounds
+        One for each output, behind the guard and the output map.
+
+    Examples
+    --------
+    >>> from dtsemnet.tree import Topology, Tree
+    >>> tree = Tree(Topology.complete(1), [[1, 1]], [-1], [[1], [5]], coef=[[[1, 0]], [[-1, -2]]], upper=[[9], [2.5]])
+    >>> print(output_bounds(tree, Domain(0.0, 1.0))[0])
+    output 0: from 1 in leaf 0 to 2.5 in leaf 1; never outside [1, 2.5]
+    """
+    model = as_model(tree)
+    found, cuts = explore(bind(model, domain))
+    ends = [
+        [_mapped(cuts, o, _lowest(cuts, found, o, sign), sign) for sign in (1.0, -1.0)]
+        for o in range(model.tree.n_outputs)
+    ]
+    return tuple(OutputBounds(o, low, high) for o, (low, high) in enumerate(ends))
+
+
+def lipschitz(tree: Any, norm: Any = "inf") -> Floats:
+    """Bound how fast the outputs change inside each leaf.
+
+    Parameters
+    ----------
+    tree : Tree, Model or fitted estimator
+    norm : "inf", 1 or 2, default="inf"
+        How changes of the columns of numbers are measured, in their own units; other columns are held.
+
+    Returns
+    -------
+    ndarray of shape (n_leaves, n_outputs)
+        An output moves by at most this times the change of the input, as long as the leaf stays the same (up to the
+        rounding of the output itself). 0 for constant leaves.
+
+    Examples
+    --------
+    >>> from dtsemnet.tree import Topology, Tree
+    >>> line = Tree(Topology([]), np.empty((0, 2)), [], [[1.0]], coef=[[[3.0, -4.0]]])
+    >>> [round(lipschitz(line, norm).item(), 9) for norm in ("inf", 1, 2)]
+    [7.0, 4.0, 5.0]
+    """
+    model, name = as_model(tree), read_norm(norm)
+    leaves = model.tree
+    if leaves.coef is None:
+        return np.zeros(leaves.value.shape)
+    scale = [abs(c.scale) if c.categories is None else 0.0 for c in model.encoder.columns for _ in c.feature_names]
+    marks = np.array([label not in {c.name for c in model.encoder.columns} for label in model.encoder.feature_names])
+    size = np.abs(leaves.coef) * np.where(marks, 0.0, scale)
+    if name == "inf":
+        constant = size.sum(axis=2)
+    else:
+        constant = size.max(axis=2) if name == "1" else np.sqrt((size * size).sum(axis=2))
+    lower, upper = leaves.guard
+    constant = np.where(lower == upper, 0.0, constant * (1 + (leaves.n_features + 4) * 2.0**-52))
+    if isinstance(model.output, TanhScale):
+        constant = constant * (np.array(model.output.high) - np.array(model.output.low)) / 2
+    return np.asarray(constant)
+
+
+@dataclass
+class _Best:
+    attained: float = np.inf
+    point: NDArray[Any] | None = None
+    leaf: int = -1
+
+
+def _lowest(cuts: Cuts, found: Reachability, o: int, sign: float) -> Extreme:
+    """Least value of ``sign`` times an output before the output map."""
+    tree, best = cuts.tree, _Best()
+    floor, ceiling = (sign * end[:, o] for end in (tree.guard if sign > 0 else tree.guard[::-1]))
+    coef = np.zeros((tree.n_leaves, tree.n_features)) if tree.coef is None else sign * tree.coef[:, o]
+    value = sign * tree.value[:, o]
+    error = rounding_bound(coef, value, cuts.space.lower, cuts.space.upper) if tree.coef is not None else 0 * value
+    allowed = []
+    for leaf, (verdict, region) in enumerate(zip(found.verdicts, found.regions)):
+        if verdict.witness is not None:
+            _offer(cuts, verdict.witness, o, sign, best)
+        if verdict.status != "unreachable":
+            least = np.where(coef[leaf] > 0, coef[leaf] * region.lower, coef[leaf] * region.upper).sum() + value[leaf]
+            allowed.append(
+                (float(np.clip(least - (2 + tree.n_features) * error[leaf], floor[leaf], ceiling[leaf])), leaf)
+            )
+    certified = np.inf
+    for least, leaf in sorted(allowed):
+        if least < best.attained and coef[leaf].any():
+            line = coef[leaf], float(value[leaf]), float(floor[leaf]), float(ceiling[leaf])
+            proved = _lowest_in_leaf(cuts, found.regions[leaf], line, (o, sign, leaf), best)
+            least = max(least, float(np.clip(proved - error[leaf], floor[leaf], ceiling[leaf])))
+        certified = min(certified, least)
+    return Extreme(certified, best.attained, best.point, best.leaf)
+
+
+def _lowest_in_leaf(
+    cuts: Cuts,
+    region: Region,
+    line: tuple[Floats, float, float, float],
+    what: tuple[int, float, int],
+    best: _Best,
+) -> float:
+    """A proved lower bound of an affine function on a leaf, rounded down; offers points on the way."""
+    cost, constant, floor, ceiling = line
+    rows, right, _ = cuts.rows(region)
+    least, todo = np.inf, [(-np.inf, region.lower, region.upper)]
+    for _ in range(MAX_BOXES):
+        if not todo:
+            return least
+        _, lower, upper = todo.pop()
+        solution = minimise(cost, rows, right, lower, upper)
+        if solution is None and is_empty(rows, right, lower, upper):
+            continue
+        multiplier = np.zeros(len(rows)) if solution is None else solution.multiplier
+        proved = _down(LinearBound(cost, constant, rows, right, multiplier, lower, upper).value)
+        if solution is not None and proved < best.attained:
+            _approach(cuts, solution.point, region, (lower, upper), what, best)
+        # Where the best value is as low as the bound says, halving the box proves no more.
+        reached = min(max(proved, floor), ceiling)
+        settled = best.attained - reached <= 1e-9 * max(1.0, abs(reached))
+        halves = [] if settled else branch(cuts, lower, upper, solution)
+        todo += [(proved, *part) for part in halves]
+        least = least if halves else min(least, proved)
+    return min([least, *(proved for proved, _, _ in todo)])
+
+
+def _approach(
+    cuts: Cuts, point: Floats, region: Region, box: tuple[Floats, Floats], what: tuple[int, float, int], best: _Best
+) -> None:
+    """Offer the first row on the way from a point to the inside of the leaf that the model sends to the leaf."""
+    o, sign, leaf = what
+    model = cuts.space.model
+
+    def reaches(row: NDArray[Any]) -> bool:
+        return int(model.apply(row[None])[0]) == leaf
+
+    def deep() -> Floats | None:
+        rows, right, soft = cuts.rows(region)
+        inside = interior(rows, right, *box, soft) if len(rows) else None
+        return None if inside is None else inside.point
+
+    row = witness_at(cuts, way_inside(point, deep), *box, reaches)
+    if row is not None:
+        _offer(cuts, row, o, sign, best)
+
+
+def _offer(cuts: Cuts, row: NDArray[Any], o: int, sign: float, best: _Best) -> None:
+    model = cuts.space.model
+    z = model.transform(row[None])
+    raw = model.tree.predict_proba(z) if model.is_classifier else model.tree.predict(z).reshape(1, -1)
+    answer = sign * float(raw[0, o])
+    if answer < best.attained:
+        best.attained, best.point, best.leaf = answer, row, int(model.tree.apply(z)[0])
+
+
+def _mapped(cuts: Cuts, o: int, low: Extreme, sign: float) -> Extreme:
+    """Turn an end around where it was a maximum, and map it as the model maps outputs."""
+    certified, attained = sign * low.certified + 0.0, sign * low.attained + 0.0
+    output = cuts.space.model.output
+    if isinstance(output, TanhScale):
+        one = TanhScale(output.low[o], output.high[o])
+        # tanh is no IEEE operation: its last places are not promised to rise with its argument.
+        slack = 8 * 2.0**-53 * (abs(output.low[o]) + abs(output.high[o]))
+        certified = float(one(np.array([certified]))[0]) - sign * slack
+        attained = float(one(np.array([attained]))[0])
+    return Extreme(certified, attained, low.point, low.leaf)
+
+
+def _down(value: Fraction) -> float:
+    number = float(value)
+    return number if Fraction(number) <= value else float(np.nextafter(number, -np.inf))

@@ -1,0 +1,216 @@
+"""Do two versions of a tree agree on a domain, and where do they not?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dtsemnet.tree import Model, as_model
+from dtsemnet.verify.domain import Domain
+from dtsemnet.verify.leaves import Answer, Reachability, explore
+from dtsemnet.verify.pairs import product, proved_least
+from dtsemnet.verify.regions import Cuts, rounding_bound
+from dtsemnet.verify.settle import way_inside, witness_at
+from dtsemnet.verify.space import bind
+
+__all__ = ["Difference", "Disagreement", "difference", "equivalent"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """A pair of leaves with different answers, and a row that reaches both."""
+
+    leaf_a: int
+    leaf_b: int
+    witness: NDArray[Any]
+    answer_a: Any
+    answer_b: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Difference:
+    """Where two trees disagree."""
+
+    regions: tuple[Disagreement, ...]
+    undecided: tuple[tuple[int, int], ...]
+    """Pairs of leaves for which neither a row nor a proof was found."""
+    share: float | None
+    """Share of the sample given on which the trees disagree."""
+    reachability: Reachability
+    """Verdicts on the pairs, numbered ``a * n_leaves_b + b``."""
+
+    def __str__(self) -> str:
+        share = "" if self.share is None else f", {self.share:.2%} of the sample"
+        return f"{len(self.regions)} pairs of leaves disagree, {len(self.undecided)} undecided{share}"
+
+
+def difference(
+    tree_a: Any,
+    tree_b: Any,
+    domain: Domain,
+    *,
+    tolerance: float = 0.0,
+    X: Any = None,
+    time_limit: float | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Difference:
+    """Find all pairs of leaves in which two trees disagree on a domain.
+
+    Parameters
+    ----------
+    tree_a, tree_b : Tree, Model or fitted estimator
+        They read the same columns. Classifiers disagree where their classes differ.
+    domain : Domain
+    tolerance : float, default=0.0
+        Regressors disagree where an output (before an output map) differs by more.
+    X : array_like, optional
+        Sample of which the share of disagreement is told.
+    time_limit : float, optional
+        Seconds; pairs left at the end are undecided.
+    progress : callable, optional
+        Called with the pairs done and all pairs that may disagree.
+
+    Examples
+    --------
+    >>> from dtsemnet.tree import Topology, Tree
+    >>> old, new = (Tree(Topology.complete(1), [[1.0]], [b], [[1, 0], [0, 1]], class_names=[0, 1]) for b in (-1, -2))
+    >>> found = difference(old, new, Domain(0.0, 4.0), X=[[0.5], [1.5], [2.5], [3.5]])
+    >>> print(found)
+    1 pairs of leaves disagree, 0 undecided, 25.00% of the sample
+    >>> 1 < found.regions[0].witness[0] <= 2
+    np.True_
+    """
+    a, b = _same_face(as_model(tree_a), as_model(tree_b))
+    space = bind(Model(a.encoder, product(a.tree, b.tree)), domain)
+    found, cuts = explore(space, _may_differ(a, b), time_limit=time_limit, progress=progress)
+    regions: list[Disagreement] = []
+    undecided: list[tuple[int, int]] = []
+    for pair, verdict in enumerate(found.verdicts):
+        if verdict.status not in ("reachable", "undecided"):
+            continue
+        witness = _disagreement(a, b, cuts, found, pair, tolerance)
+        if isinstance(witness, np.ndarray):
+            leaves = divmod(pair, b.tree.n_leaves)
+            answers = (model.predict(witness[None])[0] for model in (a, b))
+            regions.append(Disagreement(*leaves, witness, *answers))
+        elif not witness:
+            undecided.append(divmod(pair, b.tree.n_leaves))
+    share = None
+    if X is not None:
+        share = float(_gap(a, b, X, tolerance).mean())
+    return Difference(tuple(regions), tuple(undecided), share, found)
+
+
+def equivalent(
+    tree_a: Any, tree_b: Any, domain: Domain, *, tolerance: float = 0.0, time_limit: float | None = None
+) -> Answer:
+    """Prove that two trees give the same answers on a domain, or show a row on which they do not.
+
+    Parameters
+    ----------
+    tree_a, tree_b, domain, tolerance, time_limit
+        As in :func:`difference`.
+
+    Examples
+    --------
+    >>> from dtsemnet.tree import Topology, Tree
+    >>> old, new = (Tree(Topology.complete(1), [[1.0]], [b], [[1, 0], [0, 1]], class_names=[0, 1]) for b in (-1, -2))
+    >>> equivalent(old, new, Domain(0.0, 1.0)).status, equivalent(old, new, Domain(0.0, 1.5)).status
+    ('yes', 'no')
+    """
+    found = difference(tree_a, tree_b, domain, tolerance=tolerance, time_limit=time_limit)
+    if found.regions:
+        return Answer("no", witness=found.regions[0].witness)
+    proofs = tuple(verdict.proof for verdict in found.reachability.verdicts if verdict.proof is not None)
+    return Answer("undecided" if found.undecided else "yes", proofs=proofs)
+
+
+def _same_face(a: Model, b: Model) -> tuple[Model, Model]:
+    plain = a.encoder.is_identity and b.encoder.is_identity and a.encoder.n_columns == b.encoder.n_columns
+    if not plain and a.encoder != b.encoder:
+        raise ValueError("tree_a and tree_b must read the same columns in the same way; their encoders differ.")
+    if a.is_classifier != b.is_classifier or (not a.is_classifier and a.tree.n_outputs != b.tree.n_outputs):
+        raise ValueError("tree_a and tree_b must both be classifiers, or regressors with as many outputs.")
+    if a.output != b.output:
+        raise ValueError("tree_a and tree_b must have the same output map.")
+    return a, b
+
+
+def _labels(model: Model) -> list[Any]:
+    assert model.class_names is not None
+    return [model.class_names[k] for k in model.tree.leaf_class.tolist()]
+
+
+def _contents(model: Model) -> list[bytes]:
+    tree = model.tree
+    parts = [tree.value, *tree.guard, *([] if tree.coef is None else [tree.coef])]
+    return [b"".join((part[leaf] + 0.0).tobytes() for part in parts) for leaf in range(tree.n_leaves)]
+
+
+def _may_differ(a: Model, b: Model) -> NDArray[np.bool_]:
+    """Pairs of leaves whose answers are not the same at sight."""
+    ours, theirs = (_labels(m) if m.is_classifier else _contents(m) for m in (a, b))
+    return np.array([x != y for x in ours for y in theirs], dtype=bool)
+
+
+def _disagreement(a: Model, b: Model, cuts: Cuts, found: Reachability, pair: int, tolerance: float) -> Any:
+    """A row on which a pair of leaves disagrees, True where it is proved not to, False where neither is known."""
+    verdict = found.verdicts[pair]
+    if verdict.witness is not None and _gap(a, b, verdict.witness[None], tolerance)[0]:
+        return verdict.witness
+    if a.is_classifier or np.isnan(verdict.margin):
+        return False
+    leaf_a, leaf_b = divmod(pair, b.tree.n_leaves)
+    largest = 0.0
+    for o in range(a.tree.n_outputs):
+        for sign in (1.0, -1.0):
+            bound, point = _largest_gap(a, b, cuts, found, (leaf_a, leaf_b, o), sign)
+            largest = max(largest, bound)
+            if point is not None and bound > tolerance:
+                inside = None if verdict.witness is None else cuts.space.model.transform(verdict.witness[None])[0]
+                box = found.regions[pair].lower, found.regions[pair].upper
+
+                def differs(row: NDArray[Any]) -> bool:
+                    return bool(_gap(a, b, row[None], tolerance)[0])
+
+                row = witness_at(cuts, way_inside(point, lambda inside=inside: inside), *box, differs)  # type: ignore[misc]
+                if row is not None:
+                    return row
+    return largest <= tolerance
+
+
+def _largest_gap(
+    a: Model, b: Model, cuts: Cuts, found: Reachability, place: tuple[int, int, int], sign: float
+) -> tuple[float, Floats | None]:
+    """Bound ``sign`` times the difference of two leaves from above; clipping to a guard moves nothing apart."""
+    leaf_a, leaf_b, o = place
+    d = a.tree.n_features
+    lines = []
+    for model, leaf in ((a, leaf_a), (b, leaf_b)):
+        coef = np.zeros(d) if model.tree.coef is None else model.tree.coef[leaf, o]
+        lines.append((coef, float(model.tree.value[leaf, o])))
+    (u, p), (v, q) = lines
+    space = cuts.space
+    error = rounding_bound(np.stack([u, v]), np.array([p, q]), space.lower, space.upper).sum() * 4
+    least, point = proved_least(cuts, found.regions[leaf_a * b.tree.n_leaves + leaf_b], sign * (v - u), sign * (q - p))
+    apart = 0.0
+    for ours, theirs in zip(a.tree.guard, b.tree.guard):
+        one, other = ours[leaf_a, o], theirs[leaf_b, o]
+        apart = max(apart, 0.0 if one == other else abs(one - other))
+    exact = not u.any() and not v.any()
+    return -least + (0.0 if exact else float(error)) + apart, point
+
+
+def _gap(a: Model, b: Model, X: Any, tolerance: float) -> NDArray[np.bool_]:
+    """Rows on which two models disagree, as they compute."""
+    if a.is_classifier:
+        ours, theirs = a.predict(X).tolist(), b.predict(X).tolist()
+        return np.array([x != y for x, y in zip(ours, theirs)], dtype=bool)
+    ours, theirs = (model.tree.predict(model.transform(X)).reshape(len(X), -1) for model in (a, b))
+    return np.asarray((np.abs(ours - theirs) > tolerance).any(axis=1))

@@ -1,0 +1,181 @@
+"""Domains: the set of inputs that a statement speaks of.
+
+A domain is a box of the columns as the user has them, cut by linear constraints ``A x <= b``.
+Columns may be integers, fixed, restricted to some categories, or allowed to be missing. A
+proof covers every input of the domain that doubles can represent; a witness lies in it exactly,
+which is checked in rational arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dtsemnet.tree.checks import Scalar
+from dtsemnet.tree.encoder import is_missing
+
+__all__ = ["Domain"]
+
+Floats = NDArray[np.float64]
+Name = int | str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Domain:
+    """Box, linear constraints, and what is known of single columns.
+
+    Parameters
+    ----------
+    lower, upper : float or array_like of shape (n_columns,)
+        Ends of the box, which belong to it. Entries of columns of categories are not used.
+    A : array_like of shape (n_constraints, n_columns), optional
+    b : array_like of shape (n_constraints,), optional
+        Linear constraints ``A @ x <= b``. An equality is better given by ``fixed``, since few doubles satisfy it.
+    integer : sequence of int or str, default=()
+        Columns, by number or name, that hold integers.
+    fixed : mapping of column to value, optional
+        Columns held at a number or a category.
+    categories : mapping of column to sequence, optional
+        Categories that may occur; those that the model knows by default. A value that the model does not know stands
+        for all such values, None for a missing one.
+    missing : sequence of int or str, default=()
+        Columns of numbers that may be missing. Otherwise values are there.
+
+    Examples
+    --------
+    >>> Domain([0, 0], [10, 5], A=[[1, 1]], b=[12], integer=[1])
+    Domain(2 columns, 1 constraint, 1 integer)
+    >>> Domain(0.0, 1.0)
+    Domain(any number of columns)
+    """
+
+    lower: Floats
+    upper: Floats
+    A: Floats | None = None
+    b: Floats | None = None
+    integer: tuple[Name, ...] = ()
+    fixed: Mapping[Name, Any] = field(default_factory=dict)
+    categories: Mapping[Name, tuple[Scalar | None, ...]] = field(default_factory=dict)
+    missing: tuple[Name, ...] = ()
+
+    def __init__(
+        self,
+        lower: ArrayLike,
+        upper: ArrayLike,
+        *,
+        A: ArrayLike | None = None,
+        b: ArrayLike | None = None,
+        integer: Sequence[Name] = (),
+        fixed: Mapping[Name, Any] | None = None,
+        categories: Mapping[Name, Sequence[Scalar | None]] | None = None,
+        missing: Sequence[Name] = (),
+    ) -> None:
+        low, high = _end("lower", lower), _end("upper", upper)
+        try:
+            low, high = (np.array(end) for end in np.broadcast_arrays(low, high))
+        except ValueError:
+            raise ValueError(f"lower and upper must have one length, got {len(low)} and {len(high)}.") from None
+        crossed = np.flatnonzero(np.atleast_1d(low > high))
+        if len(crossed):
+            j = int(crossed[0])
+            raise ValueError(
+                f"lower must not exceed upper, got {np.atleast_1d(low)[j]} > {np.atleast_1d(high)[j]} in column {j}; "
+                f"the domain would be empty."
+            )
+        matrix, bound = _constraints(A, b, low)
+        put: dict[str, Any] = {"lower": low, "upper": high, "A": matrix, "b": bound, "integer": tuple(integer)}
+        kinds = {key: tuple(values) for key, values in (categories or {}).items()}
+        put |= {"fixed": dict(fixed or {}), "categories": kinds, "missing": tuple(missing)}
+        for name, content in put.items():
+            object.__setattr__(self, name, content)
+
+    @classmethod
+    def from_data(cls, X: Any, *, margin: float = 0.0, integer: Sequence[Name] = ()) -> Domain:
+        """Take the smallest domain that holds all rows: ranges, categories seen, columns with missing values.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, n_columns), or data frame
+        margin : float, default=0.0
+            Share of its range by which each column of numbers is widened at both ends.
+        integer : sequence of int or str, default=()
+            Columns of integers.
+
+        Examples
+        --------
+        >>> domain = Domain.from_data([[1.0, 5.0], [3.0, 2.0]], margin=0.5)
+        >>> domain.lower, domain.upper
+        (array([0. , 0.5]), array([4. , 6.5]))
+        """
+        names: list[Name] = list(range(np.shape(X)[1])) if not hasattr(X, "columns") else list(X.columns)
+        array = np.asarray(X) if not hasattr(X, "columns") else None
+        low, high = np.full(len(names), -np.inf), np.full(len(names), np.inf)
+        kinds: dict[Name, Any] = {}
+        missing = []
+        for j, name in enumerate(names):
+            values = array[:, j] if array is not None else np.asarray(X[name].to_numpy())
+            lost = is_missing(values)
+            there = values[~lost]
+            try:
+                numbers = there.astype(np.float64) if values.dtype.kind != "U" else None
+            except (TypeError, ValueError):
+                numbers = None
+            if numbers is None:
+                kinds[name] = [*dict.fromkeys(there.tolist()), *([None] if lost.any() else [])]
+            elif not len(numbers):
+                raise ValueError(f"X must hold a value in every column, but column {name!r} has none; drop it.")
+            else:
+                room = margin * (numbers.max() - numbers.min())
+                low[j], high[j] = numbers.min() - room, numbers.max() + room
+                missing += [name] if lost.any() else []
+        return cls(low, high, categories=kinds, missing=missing, integer=integer)
+
+    @property
+    def n_columns(self) -> int | None:
+        """Number of columns, None where single numbers stand for the ends of any number of them."""
+        return len(self.lower) if self.lower.ndim else None
+
+    def __repr__(self) -> str:
+        parts = ["any number of columns" if self.n_columns is None else _count(self.n_columns, "column")]
+        parts += [] if self.b is None else [_count(len(self.b), "constraint")]
+        counts = (len(self.integer), "integer"), (len(self.fixed), "fixed"), (len(self.missing), "may be missing")
+        return f"Domain({', '.join(parts + [f'{n} {word}' for n, word in counts if n])})"
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'s' * (number != 1)}"
+
+
+def _end(name: str, given: ArrayLike) -> Floats:
+    array = np.asarray(given)
+    if array.ndim > 1 or array.dtype.kind not in "fiub":
+        raise ValueError(f"{name} must be a number or one number a column, got {array.dtype} of shape {array.shape}.")
+    array = array.astype(np.float64)
+    if np.isnan(array).any():
+        raise ValueError(f"{name} must not hold NaN; write -inf or inf for a column without an end.")
+    return array
+
+
+def _constraints(A: ArrayLike | None, b: ArrayLike | None, low: Floats) -> tuple[Floats | None, Floats | None]:
+    if (A is None) != (b is None):
+        raise ValueError("A and b must be given together, as A @ x <= b.")
+    if A is None or b is None:
+        return None, None
+    matrix, bound = np.asarray(A, dtype=np.float64), np.atleast_1d(np.asarray(b, dtype=np.float64))
+    if (
+        matrix.ndim != 2
+        or bound.shape != (len(matrix),)
+        or not np.isfinite(matrix).all()
+        or not np.isfinite(bound).all()
+    ):
+        raise ValueError(
+            f"A must be finite of shape (n_constraints, n_columns) and b of shape (n_constraints,), "
+            f"got {matrix.shape} and {bound.shape}."
+        )
+    if low.ndim and matrix.shape[1] != len(low):
+        raise ValueError(f"A has {matrix.shape[1]} columns, but lower and upper have {len(low)}.")
+    return matrix, bound

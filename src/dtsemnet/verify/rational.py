@@ -1,0 +1,156 @@
+"""Certificates: statements that are checked in rational arithmetic, whoever found them.
+
+All speak of the points ``z`` with ``G z <= h`` in a box. For any multipliers ``y >= 0`` and
+``r = y G``, whatever solver they came from and however it rounded:
+
+- *infeasible*, if ``min over the box of r z  >  y h`` (Farkas);
+- *bound*, ``c z >= min over the box of (c + r) z  -  y h``;
+- *distance*, ``|z - z0| >= y (G z0 - h) / |r|``, in the dual norm of ``r``.
+
+A double is a fraction, so the sums are exact, and what a solver's tolerance left over is in
+``r``, where the box absorbs it. A wrong multiplier makes a weaker statement, never a wrong one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Farkas", "LinearBound", "box_minimum", "combine", "distance_bound", "exact_dot"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Farkas:
+    """Proof that no point of a box satisfies all rows.
+
+    Examples
+    --------
+    >>> proof = Farkas(np.array([[1.0], [-1.0]]), np.array([0.0, -1.0]), np.ones(2), np.zeros(1), np.ones(1))
+    >>> proof.check(), proof.gap  # z <= 0 and z >= 1
+    (True, Fraction(1, 1))
+    """
+
+    rows: Floats
+    """Left-hand sides, shape (n_rows, n_features)."""
+    bound: Floats
+    """Right-hand sides."""
+    multiplier: Floats
+    """One number >= 0 for each row."""
+    lower: Floats
+    upper: Floats
+
+    @property
+    def gap(self) -> Fraction:
+        """Least value of the combined row on the box, less the combined right-hand side."""
+        combined = combine(self.multiplier, self.rows)
+        return box_minimum(combined, self.lower, self.upper) - exact_dot(self.multiplier, self.bound)
+
+    def check(self) -> bool:
+        """Check the proof in rational arithmetic."""
+        return bool((self.multiplier >= 0).all()) and self.gap > 0
+
+
+@dataclass(frozen=True, eq=False)
+class LinearBound:
+    """Proof that ``cost . z + constant >= value`` for the points of a box that satisfy all rows.
+
+    Examples
+    --------
+    >>> one = np.ones(1)
+    >>> proof = LinearBound(one, 0.0, np.array([[-1.0]]), np.array([-2.0]), one, 0 * one, 5 * one)
+    >>> proof.value  # z >= 2
+    Fraction(2, 1)
+    """
+
+    cost: Floats
+    constant: float
+    rows: Floats
+    bound: Floats
+    multiplier: Floats
+    lower: Floats
+    upper: Floats
+
+    @property
+    def value(self) -> Fraction:
+        """The bound, computed anew in rational arithmetic."""
+        if not (self.multiplier >= 0).all():
+            raise ValueError("multiplier must not be negative.")
+        combined = combine(self.multiplier, self.rows)
+        combined = [r + Fraction(c) for r, c in zip(combined, self.cost.tolist())]
+        low = box_minimum(combined, self.lower, self.upper) - exact_dot(self.multiplier, self.bound)
+        return low + Fraction(self.constant)
+
+
+def exact_dot(left: Floats, right: Floats) -> Fraction:
+    """Sum the products of two vectors without rounding.
+
+    Examples
+    --------
+    >>> exact_dot(np.array([1e16, 1.0]), np.array([1.0, 0.5]))
+    Fraction(20000000000000001, 2)
+    """
+    pairs = [(a, b) for a, b in zip(left.tolist(), right.tolist()) if a and b]
+    return sum((Fraction(a) * Fraction(b) for a, b in pairs), Fraction(0))
+
+
+def combine(multiplier: Floats, rows: Floats) -> list[Fraction]:
+    """Add up rows times multipliers, without rounding."""
+    used = np.flatnonzero(multiplier)
+    factors = [Fraction(y) for y in multiplier[used].tolist()]
+    total = []
+    for column in rows[used].T.tolist():
+        total.append(sum((y * Fraction(g) for y, g in zip(factors, column) if g), Fraction(0)))
+    return total
+
+
+def box_minimum(row: list[Fraction], lower: Floats, upper: Floats) -> Fraction:
+    """Least value of a row on a box, without rounding."""
+    ends = zip(row, lower.tolist(), upper.tolist())
+    return sum((r * Fraction(low if r > 0 else high) for r, low, high in ends if r), Fraction(0))
+
+
+def distance_bound(
+    rows: Floats, bound: Floats, multiplier: Floats, center: Floats, weight: Floats, norm: str
+) -> Fraction | None:
+    """Bound the weighted distance of ``center`` to the points that satisfy all rows, from below.
+
+    The distance is the norm of ``weight * (z - center)``; a column of weight infinity is held. ``norm`` is "inf", "1"
+    or "2". None says that no point satisfies the rows.
+
+    Examples
+    --------
+    >>> rows, ones = np.array([[-1.0, -1.0]]), np.ones(2)
+    >>> [distance_bound(rows, np.array([-2.0]), np.ones(1), 0 * ones, ones, norm) for norm in ("inf", "1")]
+    [Fraction(1, 1), Fraction(2, 1)]
+    """
+    combined = combine(multiplier, rows)
+    free = np.isfinite(weight)
+    height = sum((r * Fraction(z) for r, z in zip(combined, center.tolist()) if r), Fraction(0))
+    height -= exact_dot(multiplier, bound)
+    if height <= 0:
+        return Fraction(0)
+    parts = [abs(r) / Fraction(w) for r, w, moves in zip(combined, weight.tolist(), free) if moves]
+    if norm == "inf":
+        size = sum(parts, Fraction(0))
+    elif norm == "1":
+        size = max(parts, default=Fraction(0))
+    else:
+        size = _root_above(sum((part * part for part in parts), Fraction(0)))
+    # Without a column that moves, rows that do not hold never will.
+    return height / size if size else None
+
+
+def _root_above(square: Fraction) -> Fraction:
+    """A fraction not below the square root, near to it."""
+    if square == 0:
+        return Fraction(0)
+    shift = 128 - (square.numerator.bit_length() - square.denominator.bit_length())
+    shift += shift % 2
+    scaled = square * Fraction(2) ** shift
+    return Fraction(math.isqrt(math.ceil(scaled)) + 1) / Fraction(2) ** (shift // 2)

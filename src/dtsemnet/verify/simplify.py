@@ -1,0 +1,107 @@
+"""Fewer weights, with an exact bound on what that may change.
+
+On a box a term ``w_j z_j`` differs from its value at the middle by at most ``|w_j| width_j / 2``. A
+split drops its smallest terms, their middle values go to the bias, and the sum of these
+bounds says how far any score moves: only rows whose score is nearer to 0 than that can take another side.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dtsemnet.tree import Model, Tree, as_model
+from dtsemnet.verify.domain import Domain
+from dtsemnet.verify.regions import rounding_bound
+from dtsemnet.verify.space import Space, bind
+
+__all__ = ["Simplified", "simplify"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Simplified:
+    """A tree with fewer weights and how far it is from the one it came from."""
+
+    tree: Any
+    """A Tree for a Tree, a Model for all else."""
+    score_shift: Floats
+    """Per split: how far a score moves at most on the domain. A row with a larger score keeps its side."""
+    output_shift: Floats
+    """Per leaf and output: how far an output moves at most, for rows that stay in the leaf."""
+    n_dropped: int
+    """Weights dropped, of splits and leaves."""
+
+    def may_change(self, X: Any) -> NDArray[np.bool_]:
+        """Tell which rows of the domain may reach another leaf; all others are proved to stay."""
+        model = as_model(self.tree)
+        path = model.decision_path(X)
+        score = np.abs(np.take_along_axis(model.scores(X), np.maximum(path, 0), axis=1))
+        return np.asarray(((path >= 0) & (score <= self.score_shift[np.maximum(path, 0)])).any(axis=1))
+
+
+def simplify(tree: Any, tolerance: float, domain: Domain) -> Simplified:
+    """Drop weights that matter little on a domain.
+
+    Parameters
+    ----------
+    tree : Tree, Model or fitted estimator
+    tolerance : float
+        Share by which a score may move, of half its range on the box of the domain; the same for outputs of linear
+        leaves.
+    domain : Domain
+
+    Returns
+    -------
+    Simplified
+        :func:`difference` of the two trees tells where answers differ.
+
+    Examples
+    --------
+    >>> from dtsemnet.tree import Topology
+    >>> tree = Tree(Topology.complete(1), [[1.0, 0.001, 0.0]], [-0.5], [[0.0], [1.0]])
+    >>> found = simplify(tree, 0.01, Domain(0.0, 1.0))
+    >>> found.tree.weight, found.tree.bias, found.n_dropped
+    (array([[1., 0., 0.]]), array([-0.4995]), 1)
+    >>> found.may_change([[0.5, 0.0, 0.0], [0.6, 1.0, 0.0]])
+    array([ True, False])
+    """
+    if not 0 <= tolerance < 1:
+        raise ValueError(f"tolerance must lie between 0 and 1, got {tolerance!r}.")
+    model = as_model(tree)
+    space, old = bind(model, domain), model.tree
+    weight, bias, score_shift = _drop(old.weight, old.bias, space, tolerance)
+    coef, value, output_shift = None, old.value, np.zeros(old.value.shape)
+    if old.coef is not None:
+        flat, intercept, shift = _drop(old.coef.reshape(-1, old.n_features), old.value.ravel(), space, tolerance)
+        coef, value, output_shift = flat.reshape(old.coef.shape), intercept.reshape(old.value.shape), shift
+        output_shift = output_shift.reshape(old.value.shape)
+    new = Tree(
+        old.topology, weight, bias, value, coef, old.lower, old.upper,
+        feature_names=old.feature_names, class_names=old.class_names,
+    )  # fmt: skip
+    before, after = (
+        np.count_nonzero(t.weight) + (0 if t.coef is None else np.count_nonzero(t.coef)) for t in (old, new)
+    )
+    result = new if isinstance(tree, Tree) else Model(model.encoder, new, model.output)
+    return Simplified(result, score_shift, output_shift, int(before - after))
+
+
+def _drop(weight: Floats, bias: Floats, space: Space, tolerance: float) -> tuple[Floats, Floats, Floats]:
+    """Drop the smallest terms of each row; the bound holds for computed sums, before and after."""
+    half, middle = (space.upper - space.lower) / 2, space.lower / 2 + space.upper / 2
+    reach = np.abs(weight) * half
+    order = np.argsort(reach, axis=1, kind="stable")
+    added = np.cumsum(np.take_along_axis(reach, order, axis=1), axis=1)
+    gone = np.zeros(weight.shape, dtype=bool)
+    np.put_along_axis(gone, order, added <= tolerance * reach.sum(axis=1, keepdims=True), axis=1)
+    gone &= weight != 0
+    kept = np.where(gone, 0.0, weight)
+    moved = bias + np.where(gone, weight * middle, 0.0).sum(axis=1)
+    slack = rounding_bound(weight, bias, space.lower, space.upper) * (4 + weight.shape[1])
+    shift = np.where(gone.any(axis=1), np.where(gone, reach, 0.0).sum(axis=1) * (1 + 1e-9) + slack, 0.0)
+    return kept, moved, shift

@@ -1,0 +1,78 @@
+"""Domains: what is read from data, and what is refused with a way out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+
+from dtsemnet.tree import Topology, Tree, as_model
+from dtsemnet.verify import Domain, reachable_leaves
+from dtsemnet.verify.space import bind
+from strategies import make_model
+
+TREE = Tree(Topology.complete(1), [[1.0, 1.0]], [0.0], [[0.0], [1.0]])
+
+
+def test_data_frame_gives_ranges_categories_and_missing_columns():
+    frame = pd.DataFrame({"age": [3.0, np.nan, 5.0], "colour": ["red", None, "blue"], "n": [1, 2, 3]})
+    domain = Domain.from_data(frame, integer=["n"])
+    assert_array_equal(domain.lower, [3, -np.inf, 1])
+    assert_array_equal(domain.upper, [5, np.inf, 3])
+    assert domain.categories == {"colour": ("red", "blue", None)}
+    assert domain.missing == ("age",)
+    assert domain.integer == ("n",)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Domain([1, 2], [0, 3]), "lower must not exceed upper"),
+        (lambda: Domain([np.nan], [0]), "must not hold NaN"),
+        (lambda: Domain([0, 0], [1, 1, 1]), "one length"),
+        (lambda: Domain(0, 1, A=[[1]]), "together"),
+        (lambda: Domain([0], [1], A=[[1, 2]], b=[1]), "A has 2 columns"),
+        (lambda: Domain("a", 1), "lower must be a number"),
+        (lambda: Domain.from_data([[np.nan], [np.nan]]), "has none"),
+        (lambda: reachable_leaves(TREE, Domain([0], [1])), "domain has 1 columns, but the model reads 2"),
+        (lambda: reachable_leaves(TREE, Domain(0, np.inf)), "domain is open in column 'x0'"),
+        (lambda: reachable_leaves(TREE, Domain(0, 1, A=[[1, 1]], b=[-1])), "domain is empty"),
+        (lambda: reachable_leaves(TREE, Domain(0, 1, fixed={0: 2})), "outside its box"),
+        (lambda: reachable_leaves(TREE, Domain(0, 1, fixed={"y": 2})), "no column 'y'"),
+        (lambda: reachable_leaves(TREE, Domain(0.2, 0.8, integer=[1])), "no integer in column 'x1'"),
+        (lambda: reachable_leaves(TREE, Domain(0, 1, missing=[0])), "refuses missing values"),
+        (lambda: reachable_leaves(TREE, Domain(0, 1, integer=[7])), "numbered from 0 to 1"),
+    ],
+)
+def test_bad_input_is_refused_by_name(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_domain_of_another_type_is_refused():
+    with pytest.raises(TypeError, match="domain must be a Domain"):
+        reachable_leaves(TREE, (0, 1))
+
+
+def test_constraints_are_checked_without_rounding():
+    space = bind(as_model(TREE), Domain(-2, 2, A=[[0.1, 0.2]], b=[0.3]))
+    assert not space.holds(np.array([1.0, 1.0]))  # 0.1 + 0.2 > 0.3 as the doubles are
+    assert space.holds(np.array([1.0, 0.9999999999999998]))
+
+
+def test_mapped_columns_have_the_images_of_their_ends():
+    model = make_model("tanh")
+    space = bind(model, Domain(-3.0, 3.0))
+    ends = model.transform(np.array([[-3.0] * 8, [3.0] * 8]))
+    assert_array_equal(space.lower, ends.min(axis=0))
+    assert_array_equal(space.upper, ends.max(axis=0))
+    rows = np.random.default_rng(0).uniform(-3, 3, (500, 8))
+    features = model.transform(rows)
+    assert ((space.lower <= features) & (features <= space.upper)).all()
+    assert all(space.holds(space.row(z)) for z in features)
+
+
+def test_constraint_on_a_clipped_column_is_refused():
+    with pytest.raises(ValueError, match="no plain number"):
+        bind(make_model("tanh"), Domain(-3.0, 3.0, A=np.ones((1, 8)), b=[0]))
