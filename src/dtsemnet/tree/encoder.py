@@ -235,8 +235,9 @@ class Encoder:
             j = int(np.flatnonzero(bad)[0])
             _refuse(self.columns[j], numbers[:, j])
         center, scale, lower, upper = self._affine
-        numbers -= center
-        numbers *= scale
+        with np.errstate(over="ignore"):  # what is clipped may overflow before; what is not is refused by the tree
+            numbers -= center
+            numbers *= scale
         np.maximum(numbers, lower, out=numbers)
         np.minimum(numbers, upper, out=numbers)
         return numbers
@@ -261,8 +262,9 @@ def _encode_numbers(column: Column, values: NDArray[Any], features: FloatArray) 
     if (column.missing is None and missing.any()) or not np.isfinite(numbers).all():
         _refuse(column, np.where(missing, np.nan if column.missing is None else 0.0, numbers))
     numbers[missing] = column.fill
-    numbers -= column.center
-    numbers *= column.scale
+    with np.errstate(over="ignore"):
+        numbers -= column.center
+        numbers *= column.scale
     if column.lower is not None:
         np.maximum(numbers, column.lower, out=numbers)
     if column.upper is not None:

@@ -1,0 +1,129 @@
+"""Actors for discrete actions: from observations to the logits of the actions.
+
+An actor answers three questions. ``forward``: the logits that exploration draws from
+and that training differentiates. ``act``: the action of the tree, which is what the
+agent does when it does not explore. ``to_tree``: that tree. The two can differ: on a
+hyperplane several actions tie for the largest logit, and only one leaf is reached.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from torch import Tensor, nn
+
+from dtsemnet.nn import ClassMaxPool, DTSemNet, decode
+from dtsemnet.tree import Tree
+
+__all__ = ["DiscreteActor", "TreeActor"]
+
+
+class DiscreteActor(nn.Module, ABC):
+    """Base of the actors for discrete actions.
+
+    A subclass takes the number of features and of actions, then its own options as keywords.
+    """
+
+    @abstractmethod
+    def forward(self, x: Tensor) -> Tensor:
+        """Compute the logits of the actions, (n_samples, n_actions), alike in training and when acting."""
+
+    @abstractmethod
+    def act(self, x: Tensor) -> Tensor:
+        """Find the action of the tree, (n_samples,)."""
+
+    @abstractmethod
+    def to_tree(self) -> Tree:
+        """Read off the tree; its classes are the actions."""
+
+
+class TreeActor(DiscreteActor):
+    """A DTSemNet classifier over actions: the logit of an action is the largest among its leaves.
+
+    Parameters
+    ----------
+    n_features, n_actions : int
+        Numbers of inputs and of actions; leaf ``j`` holds action ``j % n_actions``.
+    max_depth : int, default=4
+        Depth of the complete tree, the paper's height.
+    ortho_init : bool, default=True
+        Start from orthogonal split weights, as the paper's agents do. Biases start uniform in
+        ``1 / sqrt(n_features)`` around 0 either way: zeros would send all splits through one point.
+    pooling : float, default=0.0
+        With a temperature ``t > 0`` the logit of an action is ``t * logsumexp(z / t)`` over its
+        leaves, whose limit 0 is the maximum. :class:`AnnealPooling` drives it there.
+
+    Examples
+    --------
+    >>> import torch
+    >>> actor = TreeActor(4, 2, max_depth=3)
+    >>> actor(torch.zeros(5, 4)).shape
+    torch.Size([5, 2])
+    >>> actor.to_tree()
+    Tree(depth 3, 7 splits, 8 leaves, 4 features, class leaves: 0, 1)
+    """
+
+    def __init__(
+        self, n_features: int, n_actions: int, *, max_depth: int = 4, ortho_init: bool = True, pooling: float = 0.0
+    ) -> None:
+        super().__init__()
+        check_depth(max_depth, n_actions)
+        self.net = DTSemNet.classifier(n_features, n_actions, max_depth)
+        if ortho_init:
+            nn.init.orthogonal_(self.net.splits.get_parameter("weight"))
+        self.pooling = pooling
+
+    @property
+    def head(self) -> ClassMaxPool:
+        """The pool of the leaves."""
+        assert isinstance(self.net.head, ClassMaxPool)
+        return self.net.head
+
+    @property
+    def pooling(self) -> float:
+        """Temperature of the pool, 0 for the maximum."""
+        return self.head.temperature
+
+    @pooling.setter
+    def pooling(self, temperature: float) -> None:
+        if not temperature >= 0:
+            raise ValueError(f"pooling must be at least 0, got {temperature}; 0 pools by the maximum.")
+        self.head.temperature = float(temperature)
+
+    def train(self, mode: bool = True) -> TreeActor:
+        """Set the mode of all parts but the pool, which is the same function in rollouts and in updates."""
+        # PPO compares the probability of an action now with that in the rollout: both must be pooled alike.
+        super().train(mode)
+        self.head.train()
+        return self
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Pool the leaf logits into those of the actions."""
+        logits: Tensor = self.net(x)
+        return logits
+
+    def act(self, x: Tensor) -> Tensor:
+        """Give the action of the leaf reached."""
+        return self.net.predict(x)
+
+    def to_tree(self) -> Tree:
+        """Decode the network."""
+        return decode(self.net)
+
+    def get_extra_state(self) -> dict[str, Any]:
+        """Keep the pooling temperature with the weights."""
+        return {"pooling": self.pooling}
+
+    def set_extra_state(self, state: dict[str, Any]) -> None:
+        """Restore the pooling temperature."""
+        self.pooling = state["pooling"]
+
+
+def check_depth(max_depth: int, n_actions: int) -> None:
+    """Refuse a tree with fewer leaves than actions: some could never be taken."""
+    if max_depth < 1 or 2**max_depth < n_actions:
+        needed = max(1, (n_actions - 1).bit_length())
+        raise ValueError(
+            f"max_depth must give each of the {n_actions} actions a leaf, got {max_depth}; take at least {needed}."
+        )

@@ -1,0 +1,134 @@
+"""From a trained agent to the hard tree that it is.
+
+The deterministic policy of an agent is ``encoder -> tree -> output``: the observation normalised and
+clipped as ``VecNormalize`` does, the leaf that the actor reaches, and for continuous actions the tanh
+and the scaling to the action bounds. Network and tree hold the same numbers; the network adds in
+float32, so only observations within rounding of a split may reach another leaf.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.policies import BasePolicy
+from stable_baselines3.common.preprocessing import is_image_space
+from stable_baselines3.common.torch_layers import FlattenExtractor
+from stable_baselines3.common.vec_env import VecNormalize
+
+from dtsemnet.rl.actors import DiscreteActor
+from dtsemnet.rl.continuous import RegressionActor
+from dtsemnet.tree import Column, Encoder, Identity, Model, Output, TanhScale, Tree
+
+__all__ = ["policy_tree"]
+
+
+def policy_tree(
+    model: BaseAlgorithm,
+    *,
+    vec_normalize: VecNormalize | None = None,
+    feature_names: Sequence[str] | None = None,
+    action_names: Sequence[str] | None = None,
+) -> Model:
+    """Read the deterministic policy of an agent as a hard tree in raw observation units.
+
+    Parameters
+    ----------
+    model : PPO with a tree policy, TopKSAC, or SAC with TreeSACPolicy
+        As trained or loaded. Its actor must read the flat observation.
+    vec_normalize : VecNormalize, optional
+        Statistics of the observations; those of the agent's environment if not given. An agent that was
+        loaded without its environment does not know them.
+    feature_names : sequence of str, optional
+        Names of the observation's entries, ``x0, x1, ...`` if not given.
+    action_names : sequence of str, optional
+        Names of discrete actions; their numbers if not given, so that ``predict`` gives what the
+        environment takes.
+
+    Returns
+    -------
+    Model
+        ``predict`` of raw observations is ``model.predict(normalised, deterministic=True)``.
+
+    Examples
+    --------
+    >>> from stable_baselines3 import PPO
+    >>> from dtsemnet.rl import TreePolicy
+    >>> agent = PPO(TreePolicy, "CartPole-v1", policy_kwargs=dict(max_depth=2), n_steps=64, batch_size=64, seed=0)
+    >>> policy = policy_tree(agent, feature_names=["position", "speed", "angle", "spin"])
+    >>> policy
+    Model(4 columns -> 4 features, Tree(depth 2, 3 splits, 4 leaves, 4 features, class leaves: 0, 1))
+    >>> bool(policy.predict([[0.1, 0.2, 0.3, 0.4]])[0] == agent.predict([0.1, 0.2, 0.3, 0.4], deterministic=True)[0])
+    True
+    """
+    policy = model.policy
+    actor = getattr(policy, "actor", None)
+    if not isinstance(actor, DiscreteActor | RegressionActor):
+        raise TypeError(
+            f"model must have a tree for its actor, got {type(policy).__name__}; "
+            "train it with TreePolicy or TreeSACPolicy."
+        )
+    n_features = _check_inputs(policy, model.observation_space)
+    if feature_names is not None and len(feature_names) != n_features:
+        raise ValueError(f"feature_names must hold {n_features} names, got {len(feature_names)}.")
+    names = [f"x{j}" for j in range(n_features)] if feature_names is None else list(feature_names)
+    if vec_normalize is None:
+        vec_normalize = model.get_vec_normalize_env()
+    tree = _named(actor.to_tree(), names, action_names)
+    return Model(_encoder(names, vec_normalize), tree, _output(model.action_space))
+
+
+def _check_inputs(policy: BasePolicy, space: spaces.Space[Any]) -> int:
+    """Refuse what does not reach the actor entry by entry; give the number of entries."""
+    if not isinstance(space, spaces.Box) or (is_image_space(space) and policy.normalize_images):
+        raise TypeError(f"model must observe a Box of numbers, got {space}; flatten or scale it in the environment.")
+    if policy.features_extractor_class is not FlattenExtractor:
+        raise TypeError(
+            f"model must read its observation as it is, got the features of {policy.features_extractor_class.__name__}."
+        )
+    return int(np.prod(space.shape))
+
+
+def _encoder(names: Sequence[str], normalize: VecNormalize | None) -> Encoder:
+    if normalize is None or not normalize.norm_obs:
+        return Encoder.identity(names)
+    statistics: Any = normalize.obs_rms
+    mean = np.ravel(statistics.mean)
+    scale = 1 / np.sqrt(np.ravel(statistics.var) + normalize.epsilon)
+    if len(mean) != len(names):
+        raise ValueError(f"vec_normalize has statistics of {len(mean)} entries, but the agent observes {len(names)}.")
+    clip = float(normalize.clip_obs)
+    # VecNormalize may be told not to clip by an infinite bound.
+    lower, upper = (-clip, clip) if np.isfinite(clip) else (None, None)
+    return Encoder(
+        Column(name, center=float(m), scale=float(s), lower=lower, upper=upper)
+        for name, m, s in zip(names, mean, scale)
+    )
+
+
+def _output(space: spaces.Space[Any]) -> Output:
+    if not isinstance(space, spaces.Box):
+        return Identity()
+    return TanhScale(np.ravel(space.low).tolist(), np.ravel(space.high).tolist())
+
+
+def _named(tree: Tree, feature_names: Sequence[str], action_names: Sequence[str] | None) -> Tree:
+    class_names: Sequence[Any] | None = tree.class_names
+    if action_names is not None:
+        if class_names is None:
+            raise ValueError("action_names are for discrete actions, but these are continuous; leave them out.")
+        if len(action_names) != len(class_names):
+            raise ValueError(f"action_names must hold {len(class_names)} names, got {len(action_names)}.")
+        class_names = action_names
+    return Tree(
+        tree.topology,
+        tree.weight,
+        tree.bias,
+        tree.value,
+        tree.coef,
+        feature_names=list(feature_names),
+        class_names=class_names,
+    )

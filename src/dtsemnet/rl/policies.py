@@ -1,0 +1,230 @@
+"""Policies for PPO with discrete actions: a tree acts, a network judges.
+
+``PPO(TreePolicy, env, policy_kwargs=dict(max_depth=4))`` trains it as any other policy. Exploration
+draws from the softmax of the action logits; the deterministic action is that of the leaf reached,
+never the largest pooled logit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import torch
+from gymnasium import spaces
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.distributions import CategoricalDistribution, Distribution
+from stable_baselines3.common.policies import ActorCriticPolicy
+from stable_baselines3.common.type_aliases import Schedule
+from torch import Tensor
+
+from dtsemnet.rl.actors import DiscreteActor, TreeActor
+
+__all__ = ["ActorPolicy", "TreePolicy", "AnnealPooling"]
+
+
+class ActorPolicy(ActorCriticPolicy):
+    """An actor-critic policy with a :class:`DiscreteActor` and a critic of its own.
+
+    Parameters
+    ----------
+    observation_space, action_space, lr_schedule
+        What stable-baselines3 hands in; the actions must be ``Discrete``.
+    net_arch : list of int or dict, optional
+        Layers of the critic, ``[64, 64]`` if not given; ``dict(vf=[...])`` is taken too.
+    actor_kwargs : dict, optional
+        Options of the actor.
+    **kwargs
+        Options of ``ActorCriticPolicy``.
+
+    Attributes
+    ----------
+    actor_class : type
+        Set by a subclass: builds the actor from the numbers of features and actions.
+    actor : DiscreteActor
+    """
+
+    actor_class: type[DiscreteActor]
+    action_net: DiscreteActor
+
+    def __init__(
+        self,
+        observation_space: spaces.Space[Any],
+        action_space: spaces.Space[Any],
+        lr_schedule: Schedule,
+        net_arch: list[int] | dict[str, list[int]] | None = None,
+        *,
+        actor_kwargs: Mapping[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        if not isinstance(action_space, spaces.Discrete):
+            raise TypeError(
+                f"{type(self).__name__} needs Discrete actions, got {action_space}; "
+                "for a Box of actions take TreeSACPolicy with TopKSAC."
+            )
+        self.actor_kwargs = dict(actor_kwargs or {})
+        super().__init__(observation_space, action_space, lr_schedule, _critic_alone(net_arch), **kwargs)
+
+    @property
+    def actor(self) -> DiscreteActor:
+        """The part that acts."""
+        return self.action_net
+
+    def _build(self, lr_schedule: Schedule) -> None:
+        super()._build(lr_schedule)
+        assert isinstance(self.action_space, spaces.Discrete)
+        n_actions = int(self.action_space.n)
+        self.action_net = self.actor_class(self.features_dim, n_actions, **self.actor_kwargs).to(self.device)
+        self.action_dist = _ActorDistribution(n_actions)
+        # Again, for the parameters of the actor.
+        self.optimizer = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)  # type: ignore[call-arg]
+
+    def _get_action_dist_from_latent(self, latent_pi: Tensor) -> Distribution:
+        assert isinstance(self.action_dist, _ActorDistribution)
+        return self.action_dist.of(self.actor, latent_pi)
+
+    def _get_constructor_parameters(self) -> dict[str, Any]:
+        return {**super()._get_constructor_parameters(), "actor_kwargs": self.actor_kwargs}
+
+
+class TreePolicy(ActorPolicy):
+    """The paper's policy for discrete actions, for PPO.
+
+    Parameters
+    ----------
+    observation_space, action_space, lr_schedule
+        What stable-baselines3 hands in.
+    net_arch : list of int or dict, optional
+        Layers of the critic, ``[64, 64]`` if not given.
+    max_depth : int, default=4
+        Depth of the tree, the paper's height; ``2 ** max_depth`` leaves, actions dealt over them in turn.
+    pooling : float, default=0.0
+        Temperature at which the leaves of an action are pooled; 0 is the maximum. Start at 1 and let
+        :class:`AnnealPooling` drive it to 0: LunarLander gains much by it.
+    ortho_init : bool, default=True
+        Start actor and critic from orthogonal weights.
+    **kwargs
+        Options of ``ActorCriticPolicy``.
+
+    Examples
+    --------
+    >>> from stable_baselines3 import PPO
+    >>> agent = PPO(TreePolicy, "CartPole-v1", policy_kwargs=dict(max_depth=3), n_steps=64, batch_size=64, seed=0)
+    >>> agent.policy.actor.to_tree()
+    Tree(depth 3, 7 splits, 8 leaves, 4 features, class leaves: 0, 1)
+    """
+
+    actor_class = TreeActor
+
+    def __init__(
+        self,
+        observation_space: spaces.Space[Any],
+        action_space: spaces.Space[Any],
+        lr_schedule: Schedule,
+        net_arch: list[int] | dict[str, list[int]] | None = None,
+        *,
+        max_depth: int = 4,
+        pooling: float = 0.0,
+        ortho_init: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        actor_kwargs = {"max_depth": max_depth, "pooling": pooling, "ortho_init": ortho_init}
+        super().__init__(
+            observation_space,
+            action_space,
+            lr_schedule,
+            net_arch,
+            actor_kwargs=actor_kwargs,
+            ortho_init=ortho_init,
+            **kwargs,
+        )
+
+    def _get_constructor_parameters(self) -> dict[str, Any]:
+        parameters = super()._get_constructor_parameters()
+        return parameters | parameters.pop("actor_kwargs")
+
+
+class AnnealPooling(BaseCallback):
+    """Drive the pooling temperature of a ``TreePolicy`` to 0 while it learns.
+
+    It falls from ``start`` to ``end`` in equal factors, then is 0: the last part of the training runs on the
+    tree itself. It changes before a rollout, never between a rollout and its update.
+
+    Parameters
+    ----------
+    start, end : float, default=1.0, 0.05
+        First and last temperature above 0.
+    fraction : float, default=0.7
+        Share of all steps after which the pool is the maximum.
+
+    Examples
+    --------
+    >>> [round(AnnealPooling().temperature(progress), 3) for progress in (0.0, 0.35, 0.69, 0.7, 1.0)]
+    [1.0, 0.224, 0.052, 0.0, 0.0]
+    """
+
+    def __init__(self, start: float = 1.0, end: float = 0.05, fraction: float = 0.7) -> None:
+        super().__init__()
+        if not start >= end > 0:
+            raise ValueError(
+                f"start must be at least end, and end positive, got {start} and {end}; 0 follows by itself."
+            )
+        if not 0 < fraction <= 1:
+            raise ValueError(f"fraction must be in (0, 1], got {fraction}.")
+        self.start, self.end, self.fraction = start, end, fraction
+
+    def temperature(self, progress: float) -> float:
+        """Give the temperature after a share ``progress`` of the steps."""
+        if progress >= self.fraction:
+            return 0.0
+        return float(self.start * (self.end / self.start) ** (progress / self.fraction))
+
+    def _on_training_start(self) -> None:
+        actor = getattr(self.model.policy, "actor", None)
+        if not isinstance(actor, TreeActor):
+            raise TypeError(f"AnnealPooling needs an agent with TreePolicy, got {type(self.model.policy).__name__}.")
+
+    def _on_rollout_start(self) -> None:
+        self._set(self.num_timesteps / max(1, self.model._total_timesteps))
+
+    def _on_step(self) -> bool:
+        return True
+
+    def _on_training_end(self) -> None:
+        self._set(self.num_timesteps / max(1, self.model._total_timesteps))
+
+    def _set(self, progress: float) -> None:
+        temperature = self.temperature(progress)
+        assert isinstance(self.model.policy.actor, TreeActor)
+        self.model.policy.actor.pooling = temperature
+        self.logger.record("train/pooling", temperature)
+
+
+class _ActorDistribution(CategoricalDistribution):
+    """Actions drawn by the softmax of an actor's logits; the mode is what the tree does."""
+
+    actor: DiscreteActor
+    x: Tensor
+
+    def of(self, actor: DiscreteActor, x: Tensor) -> Self:
+        """Set the distribution to that of an actor at x."""
+        self.actor, self.x = actor, x
+        return self.proba_distribution(action_logits=actor(x))
+
+    def mode(self) -> Tensor:
+        """Give the action of the tree."""
+        with torch.no_grad():
+            return self.actor.act(self.x)
+
+
+def _critic_alone(net_arch: list[int] | dict[str, list[int]] | None) -> dict[str, list[int]]:
+    """Read the layers of the critic; the actor is a tree and has none."""
+    if net_arch is None:
+        net_arch = [64, 64]
+    if not isinstance(net_arch, dict):
+        return {"pi": [], "vf": list(net_arch)}
+    if net_arch.get("pi"):
+        raise ValueError(
+            f"net_arch must give layers to the critic alone, got pi={net_arch['pi']}; the actor is sized by max_depth."
+        )
+    return {"pi": [], "vf": list(net_arch.get("vf", []))}

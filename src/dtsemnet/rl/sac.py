@@ -1,0 +1,148 @@
+"""SAC for trees: the paper's three phases in each update.
+
+1. Top-k: ordinary SAC steps on critics, actor and entropy weight, the actor's leaves weighed by Top-k.
+2. Two leaves: as many steps on the actor alone, on the action of the leaf reached and of the second
+   best, so that a regressor also learns just outside its region.
+3. Top-1: half as many steps on the actor alone, which is now the very tree that acts.
+
+Phases 2 and 3 move the leaves and nothing else: the choice of one leaf has no gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from stable_baselines3 import SAC
+from stable_baselines3.common.type_aliases import GymEnv, PyTorchObs, Schedule
+from stable_baselines3.common.utils import FloatSchedule, update_learning_rate
+from torch import Tensor, nn
+
+from dtsemnet.nn import TopK
+from dtsemnet.rl.continuous import RegressionActor, TreeSACPolicy
+
+__all__ = ["TopKSAC"]
+
+
+class TopKSAC(SAC):
+    """SAC whose updates end on the tree that acts.
+
+    Parameters
+    ----------
+    policy : type
+        ``TreeSACPolicy`` with a ``TopK`` selector.
+    env : gymnasium.Env, VecEnv or str
+        Environment with a ``Box`` of actions.
+    learning_rate : float or schedule, default=1e-3
+        Of critics and entropy weight, and of the actor in phase 1 unless told otherwise.
+    actor_learning_rate : float or schedule, optional
+        Of the actor in phase 1; the paper's BipedalWalker takes 2e-3.
+    leaf_learning_rate : float or schedule, default=1e-4
+        Of the actor in phases 2 and 3; the paper's BipedalWalker takes 5e-4.
+    train_freq, gradient_steps : int, default=64, 32
+        Steps in the environment between updates, and SAC steps in phase 1 of an update. Phase 2 has as many,
+        phase 3 half as many.
+    **kwargs
+        Options of ``SAC``. Its defaults hold, but for ``tau=0.01`` and ``learning_starts=10_000``, the paper's.
+
+    Examples
+    --------
+    >>> agent = TopKSAC(TreeSACPolicy, "Pendulum-v1", learning_starts=64, gradient_steps=4, seed=0)
+    >>> agent.learn(128).num_timesteps
+    128
+    """
+
+    actor: RegressionActor
+
+    def __init__(
+        self,
+        policy: type[TreeSACPolicy],
+        env: GymEnv | str,
+        learning_rate: float | Schedule = 1e-3,
+        *,
+        actor_learning_rate: float | Schedule | None = None,
+        leaf_learning_rate: float | Schedule = 1e-4,
+        train_freq: int | tuple[int, str] = 64,
+        gradient_steps: int = 32,
+        tau: float = 0.01,
+        learning_starts: int = 10_000,
+        **kwargs: Any,
+    ) -> None:
+        self.actor_learning_rate = actor_learning_rate
+        self.leaf_learning_rate = leaf_learning_rate
+        super().__init__(
+            policy,
+            env,
+            learning_rate,
+            train_freq=train_freq,
+            gradient_steps=gradient_steps,
+            tau=tau,
+            learning_starts=learning_starts,
+            **kwargs,
+        )
+
+    def train(self, gradient_steps: int, batch_size: int = 64) -> None:
+        """Run the three phases on samples of the replay buffer."""
+        super().train(gradient_steps, batch_size)
+        self._set_actor_rate(self.leaf_learning_rate)
+        with _frozen(self.critic):
+            two = self._train_actor(gradient_steps, batch_size, self.actor.two_leaves_log_prob)
+            self.actor.set_training_mode(False)  # Top-1 is what the actor is when it acts
+            one = self._train_actor(gradient_steps // 2, batch_size, self.actor.action_log_prob)
+        self.policy.set_training_mode(False)
+        for name, losses in (("two_leaves", two), ("top_1", one)):
+            if losses:
+                self.logger.record(f"train/actor_loss_{name}", float(np.mean(losses)))
+
+    def _train_actor(
+        self, n_steps: int, batch_size: int, draw: Callable[[PyTorchObs], tuple[Tensor, Tensor]]
+    ) -> list[float]:
+        """Take steps on the actor alone, on actions that ``draw`` gives for each row, once or several times."""
+        assert self.replay_buffer is not None
+        losses = []
+        for _ in range(n_steps):
+            rows = self.replay_buffer.sample(batch_size, env=self._vec_normalize_env).observations
+            assert isinstance(rows, Tensor)
+            actions, log_prob = draw(rows)
+            value = torch.cat(self.critic(rows.repeat(len(actions) // len(rows), 1), actions), dim=1).min(dim=1).values
+            loss = (self._entropy_weight() * log_prob - value).mean()
+            self.actor.optimizer.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            self.actor.optimizer.step()
+            losses.append(loss.item())
+        return losses
+
+    def _entropy_weight(self) -> Tensor:
+        return self.ent_coef_tensor if self.log_ent_coef is None else self.log_ent_coef.detach().exp()
+
+    def _setup_model(self) -> None:
+        super()._setup_model()
+        actor = self.policy.actor
+        if not isinstance(actor, RegressionActor) or not isinstance(actor.tree.selector, TopK):
+            raise TypeError(
+                "TopKSAC needs TreeSACPolicy with a TopK selector, "
+                f"got {type(self.policy).__name__}; for the others take stable_baselines3.SAC."
+            )
+
+    def _update_learning_rate(self, optimizers: list[torch.optim.Optimizer] | torch.optim.Optimizer) -> None:
+        super()._update_learning_rate(optimizers)
+        if self.actor_learning_rate is not None:
+            self._set_actor_rate(self.actor_learning_rate)
+
+    def _set_actor_rate(self, rate: float | Schedule) -> None:
+        # The last update may come after the last step asked for, and a schedule must not run below its end.
+        remaining = max(0.0, self._current_progress_remaining)
+        update_learning_rate(self.actor.optimizer, FloatSchedule(rate)(remaining))
+
+
+@contextmanager
+def _frozen(module: nn.Module) -> Iterator[None]:
+    """Leave a module out of the gradient."""
+    module.requires_grad_(False)
+    try:
+        yield
+    finally:
+        module.requires_grad_(True)

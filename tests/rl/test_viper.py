@@ -1,0 +1,55 @@
+"""VIPER: the tree learns what the teacher does, in raw observations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from stable_baselines3 import DQN, PPO
+from stable_baselines3.common.vec_env import VecNormalize
+
+from dtsemnet.rl import TreePolicy, viper
+from dtsemnet.rl.viper import _advice
+from rl.worlds import Echo, Sides, eight
+
+
+def quadrants(X):
+    """The right answers in ``Sides``."""
+    return (X[:, 0] > 0) + 2 * (X[:, 1] > 0)
+
+
+@pytest.fixture(scope="module")
+def teacher():
+    """An agent behind VecNormalize that knows its quadrants."""
+    env = VecNormalize(eight(Sides))
+    options = {"learning_rate": 0.02, "n_steps": 32, "batch_size": 64, "gamma": 0.0, "device": "cpu", "seed": 0}
+    return PPO(TreePolicy, env, policy_kwargs={"max_depth": 3}, **options).learn(2048)
+
+
+def test_the_tree_does_what_the_teacher_does(teacher):
+    model = viper(teacher, Sides(), max_depth=4, n_rounds=2, n_steps=300, n_episodes=3)
+    X = np.random.default_rng(0).uniform(-1, 1, (1000, 2)).astype(np.float32)
+    taught = teacher.predict(teacher.get_vec_normalize_env().normalize_obs(X), deterministic=True)[0]
+    assert (model.predict(X) == taught).mean() > 0.9
+    assert (model.predict(X) == quadrants(X)).mean() > 0.8
+    assert ((model.tree.weight != 0).sum(axis=1) == 1).all()
+
+
+def test_same_seed_same_tree(teacher):
+    first, second = (viper(teacher, Sides(), n_rounds=1, n_steps=100, n_episodes=1, seed=3) for _ in range(2))
+    assert first == second
+
+
+def test_a_choice_weighs_by_the_spread_of_its_values(teacher):
+    q_agent = DQN("MlpPolicy", Sides(), buffer_size=100, device="cpu", seed=0)
+    x = np.array([0.3, -0.2], np.float32)
+    action, weight = _advice(q_agent)(x)
+    values = q_agent.q_net(q_agent.policy.obs_to_tensor(x)[0]).detach().numpy()[0]
+    assert action == values.argmax()
+    assert weight == pytest.approx(values.max() - values.min())
+
+
+def test_errors_name_the_way_out(teacher):
+    with pytest.raises(TypeError, match="Discrete actions"):
+        viper(teacher, Echo())
+    with pytest.raises(ValueError, match="at least 1"):
+        viper(teacher, Sides(), n_rounds=0)
