@@ -11,7 +11,7 @@
 ``protocols``   what is run by default, of ``paper`` and ``honest``
 ``heights``     what the honest protocol chooses from; ``[height]`` the paper's by set
 ``unbounded``   methods that have no fixed height
-``reads``       other tables whose records count here too
+``reads``       other files of records that count here too, such as those of another table
 ``published``   by method and set: ``mean``, ``sd``, and where told ``height``, ``train``,
                 ``train_sd``, ``seconds``; ``[distance]`` the published average distances
 ``stands_for``  method whose published values another one is shown with
