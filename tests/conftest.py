@@ -22,6 +22,7 @@ REQUIRE_ALL = bool(os.environ.get("DTSEMNET_REQUIRE_ALL"))
 
 
 def _refuse_skip(report):
+    """Fail what was skipped where all is meant to be there: a skip in CI would hide a missing program."""
     if REQUIRE_ALL and report.skipped and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
         report.longrepr = f"skipped although DTSEMNET_REQUIRE_ALL is set: {report.longrepr}"

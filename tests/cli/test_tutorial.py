@@ -25,7 +25,7 @@ def blocks(language: str) -> list[str]:
 @pytest.fixture(scope="module")
 def followed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
     """The folder after the last command, and what each block printed."""
-    if shutil.which("cc") is None:
+    if shutil.which("cc") is None:  # a compiler is no Python package; .ci/run installs one and forbids skips
         pytest.skip("the tutorial compiles C, and there is no cc")
     folder, commands = tmp_path_factory.mktemp("tutorial"), tmp_path_factory.mktemp("bin")
     for name, words in (("dtsemnet", "-m dtsemnet"), ("python", "")):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-torch = pytest.importorskip("torch")
+torch = pytest.importorskip("torch", reason="torch is an optional extra")
 
 from dtsemnet.engine import ALL, Classification, Parameters, Penalties, Regression, Rows, Step, cpu_engine  # noqa: E402
 from dtsemnet.engine.torch import torch_engine  # noqa: E402

@@ -297,7 +297,7 @@ def test_early_stopping_keeps_the_best_epoch(make, data):
 
 @BOTH
 def test_the_torch_engine_trains_too(make, data):
-    pytest.importorskip("torch")
+    pytest.importorskip("torch", reason="torch is an optional extra")
     fitted = make(engine="torch", n_init=1).fit(*data)
     assert fitted.score(*data) > 0.3
     assert fitted.tree_.fingerprint() == make(engine="torch", n_init=1).fit(*data).tree_.fingerprint()

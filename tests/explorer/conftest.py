@@ -20,9 +20,9 @@ SWITCHES = (
 def browser(tmp_path_factory):
     """One Chromium for a module, with its console and its requests on record."""
     chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if chromium is None or driver is None:
+    if chromium is None or driver is None:  # a browser is no Python package; .ci/run installs one and forbids skips
         pytest.skip("needs chromium and chromedriver (Debian: chromium, chromium-driver)")
-    webdriver = pytest.importorskip("selenium.webdriver")
+    webdriver = pytest.importorskip("selenium.webdriver", reason="only the development tools drive a browser")
     options = webdriver.ChromeOptions()
     options.binary_location = chromium
     for switch in [*SWITCHES.split(), f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"]:

@@ -42,7 +42,7 @@ def make_engine(seed=0, make=cpu_engine):
 
 
 def make_torch(*args, **kwargs):
-    pytest.importorskip("torch")
+    pytest.importorskip("torch", reason="torch is an optional extra")
     from dtsemnet.engine.torch import torch_engine
 
     return torch_engine(*args, **kwargs)

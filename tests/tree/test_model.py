@@ -33,7 +33,7 @@ FEATURES = [
 
 
 def frames():
-    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    pandas, polars = (pytest.importorskip(name, reason="data frames are optional") for name in ("pandas", "polars"))
     names = [column.name for column in MIXED.columns]
     columns = {name: [row[j] for row in ROWS] for j, name in enumerate(names)}
     columns["age"] = [None if age is None or math.isnan(age) else age for age in columns["age"]]

@@ -129,9 +129,8 @@ class ANTClassifier(ClassifierMixin, _ANT):  # type: ignore[misc]
 
     Notes
     -----
-    Published for ANT-Hard and ANT-Soft are 91.8 ± 12.7 and 96.3 ± 1.1 percent on segment, 83.7 ± 13.5 and 88.2 ± 0.6
-    on satimages; this has 96.8 and 96.5, 88.1 and 88.1 on one seed, where growth gave 7 leaves and 1. The published
-    networks for images have convolutions, which are left out here. See ``docs/baselines_gradient.md``.
+    The published networks for images have convolutions, which are left out here. The table ``ant`` of the benchmarks
+    puts it beside the published figures; see ``docs/baselines.md``.
 
     Examples
     --------

@@ -52,8 +52,8 @@ class CARTClassifier(TreeClassifier):
 
     Notes
     -----
-    Within two published standard deviations on five concise sets, satimages and segment; better on letter and
-    pendigits, where it may grow deeper than the published trees seem to be. See ``docs/baselines.md``.
+    ``paper/REPORT.md`` has its figures beside the published ones. It may grow
+    deeper than the published trees seem to be.
 
     Examples
     --------
@@ -104,8 +104,8 @@ class CARTRegressor(TreeRegressor):
 
     Notes
     -----
-    Within two published standard deviations on abalone and comp_active. The paper's own runs of CART choose splits at
-    random and prune strongly; this tree does neither. See ``docs/baselines.md``.
+    The paper's own runs of CART choose splits at random and prune strongly; this tree does neither.
+    ``paper/REPORT.md`` has its figures beside the published ones.
 
     Examples
     --------

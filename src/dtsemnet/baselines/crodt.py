@@ -66,8 +66,8 @@ class CRODTClassifier(TreeClassifier):
     Notes
     -----
     Fitness is the accuracy on training rows, as published; validation rows are not looked at. The reef
-    size and the substrates are not the authors'. Within two published standard deviations on five concise sets
-    (``docs/baselines.md``).
+    size and the substrates are not the authors'.
+    ``paper/REPORT.md`` has its figures beside the published ones.
 
     Examples
     --------

@@ -79,12 +79,8 @@ class DGTClassifier(TreeClassifier):
 
     Notes
     -----
-    With published settings the published accuracy is met within two published standard deviations on the six
-    concise sets tried: dry bean 87.2 (89.0 ± 1.6 published), optical recognition 91.6 (91.9 ± 1.0), car 93.3
-    (92.1 ± 2.4), avila 58.5 (59.7 ± 1.8), balance scale 88.3 (88.6 ± 1.7), white wine 51.8 (52.1 ± 1.6). The default,
-    whose rate falls to 0 and whose setting validation rows choose, has 91.0, 94.0, 95.1, 61.1, 88.8 and 53.4 there. On
-    dense trees the default has 87.6 on satimages (86.6 ± 1.0), 97.1 on segment (95.9 ± 1.2) and 96.1 on pendigits
-    (96.4 ± 0.3). Over-parametrised splits are left out. See ``docs/baselines_gradient.md``.
+    Unlike the published runs, the rate falls to 0 and validation rows choose the setting; over-parametrised splits are
+    left out. ``paper/REPORT.md`` has its figures beside the published ones.
 
     Examples
     --------
@@ -174,10 +170,8 @@ class DGTRegressor(TreeRegressor):
 
     Notes
     -----
-    DGT-Linear with published settings and without a guard has RMSE 2.15 on abalone (2.14 ± 0.03 published), 7.34 on
-    pol (8.03 ± 0.95) and 0.209 on elevators (0.207 ± 0.004), but 3.05 on comp_active (2.65 ± 0.15, so 2.7 deviations
-    worse; published with over-parametrised splits and another column in X, both missing here). The default has 2.15,
-    5.83, 0.197 and 2.74, and 1.70 on ailerons (1.673 ± 0.017). See ``docs/baselines_gradient.md``.
+    Unlike the published runs, the rate falls to 0, validation rows choose the setting and outputs are guarded;
+    over-parametrised splits are left out. ``paper/REPORT.md`` has its figures beside the published ones.
 
     Examples
     --------

@@ -76,8 +76,7 @@ class SoftTreeClassifier(TreeClassifier):
 
     Notes
     -----
-    The DTSemNet paper has no figures for soft trees. At depth 4 the hard tree has 91.2 percent on dry bean and
-    64.1 on avila, the soft one 92.0 and 64.5. See ``docs/baselines_gradient.md``.
+    The DTSemNet paper has no figures for soft trees. See ``docs/baselines.md``.
 
     Examples
     --------

@@ -73,10 +73,8 @@ class TAOClassifier(TreeClassifier):
 
     Notes
     -----
-    Measured against published figures (``docs/baselines.md``): within two standard deviations on segment and
-    pendigits, better on satimages and letter, half a point short on mnist in a shortened run. The figures quoted for
-    concise trees look like those of an axis-aligned tree: ``split="axis_aligned", init="cart"`` comes within two
-    standard deviations of five of five, and oblique splits are far ahead on four of them.
+    ``paper/REPORT.md`` has its figures beside the published ones. Those quoted for concise trees look like
+    the figures of an axis-aligned tree, ``split="axis_aligned", init="cart"``; oblique splits are far ahead of them.
 
     Examples
     --------
@@ -148,9 +146,8 @@ class TAORegressor(TreeRegressor):
 
     Notes
     -----
-    Outputs are clipped to the targets that a leaf has seen. Against published figures (``docs/baselines.md``): RMSE
-    2.13 on abalone, where 2.07 is published, on splits of the rows that are not known; better on comp_active (2.50 to
-    2.58) and ailerons (1.67 to 1.74).
+    Outputs are clipped to the targets that a leaf has seen. ``paper/REPORT.md`` has its figures beside the
+    published ones. On abalone it falls short of them; the authors' splits of the rows are not known.
 
     Examples
     --------

@@ -8,6 +8,7 @@ change, a chain of linear layers and a batch norm fold to float64 rounding.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -17,7 +18,7 @@ from torch import Tensor, nn
 __all__ = ["Splits", "LinearSplits", "ChainSplits", "NormalisedSplits"]
 
 
-class Splits(nn.Module):
+class Splits(nn.Module, ABC):
     """Base of the split layers: ``forward`` scores a batch, ``fold`` gives the hyperplanes.
 
     Attributes
@@ -29,16 +30,16 @@ class Splits(nn.Module):
     n_features: int
     n_splits: int
 
+    @abstractmethod
     def forward(self, x: Tensor) -> Tensor:
         """Score a batch, shape (n_samples, n_features), at each split: (n_samples, n_splits)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def fold(self) -> tuple[Tensor, Tensor]:
         """Fold the layer into ``A`` (n_splits, n_features) and ``b`` (n_splits,), in float64.
 
         The function is that of ``eval()``: a batch norm counts with its running statistics.
         """
-        raise NotImplementedError
 
     def extra_repr(self) -> str:
         """Show the sizes."""
