@@ -71,6 +71,7 @@ class ClassFitting(Fitting):
     by_class = True
     most_epochs = 200
     pause = 0.4
+    last_rate = 1.0
 
     @property
     def problem(self) -> Classification:
@@ -85,11 +86,13 @@ class ClassFitting(Fitting):
 
     def first_parameters(self) -> Parameters:
         assert self.init is not None
-        return Parameters(self.first_splits(self.rng), leaf_class=self.init.leaf_class)
+        return Parameters(self.first_splits(self.rng, self.init), leaf_class=self.init.leaf_class)
 
-    def begin(self, plan: Plan, number: int, setting: Setting, train: Sample, rng: Any) -> Training:
-        parameters = Parameters(self.first_splits(rng), leaf_class=self._first_classes(train, setting))
-        phases = classification_phases(self.options.training, setting, self.n_epochs(train))
+    def begin(
+        self, plan: Plan, number: int, setting: Setting, train: Sample, rng: Any, init: Tree | None, share: float = 1.0
+    ) -> Training:
+        parameters = Parameters(self.first_splits(rng, init), leaf_class=self._first_classes(train, setting, init))
+        phases = classification_phases(self.options.training, setting, self.n_epochs(train, share))
         return begin(
             plan, parameters, phases, rng, number=number, weight_decay=setting.weight_decay, l1=setting.l1,
             callbacks=[ReassignLeaves(plan)],
@@ -103,16 +106,14 @@ class ClassFitting(Fitting):
         merit = (error,) if validation is None else (self._error(tree, validation), error)
         return Candidate(tree, merit, run.history, setting, number)
 
-    def finish(self, plan: Callable[[], Plan], best: Candidate, streams: list[Any]) -> Candidate:
-        """Train the best start once more, on all rows; of a tree kept as it is, or stopped early, count the leaves."""
+    def finish(self, plan: Callable[[], Plan], best: Candidate, rng: Any) -> Candidate:
+        """Train the best tree on; of one kept as it is, or stopped early, count the leaves."""
         sample = self.data.sample
         if best.setting is None or self.options.early_stopping:
             return replace(self.as_it_is(best.tree, sample, None), history=best.history)
-        stream = np.random.default_rng(streams[best.number].bit_generator.seed_seq)
-        run = self.begin(plan(), best.number, best.setting, sample, stream)
-        run.advance()
-        run.finish()
-        return self.judge(run, best.number, best.setting, sample, None)
+        run = self.train_on(plan(), best, rng)
+        found = self.judge(run, best.number, best.setting, sample, None)
+        return replace(found, history=best.history.followed_by(run.history))
 
     def monitor(self, validation: Sample) -> Callable[[Engine], float]:
         return validation_error(self.rows(validation))
@@ -122,13 +123,13 @@ class ClassFitting(Fitting):
         merit = (error,) if validation is None else (self._error(counted, validation), error)
         return Candidate(counted, merit, History(), None, 0)
 
-    def _first_classes(self, train: Sample, setting: Setting) -> Integers:
+    def _first_classes(self, train: Sample, setting: Setting, init: Tree | None) -> Integers:
         n_leaves = self.topology.n_leaves
-        if self.init is not None and self.init.is_classifier and self.init.class_names == self.data.class_names:
-            return self.init.leaf_class
+        if init is not None and init.is_classifier and init.class_names == self.data.class_names:
+            return init.leaf_class
         weight = np.bincount(train.y, train.weight, self.problem.n_classes)
-        if self.init is not None:
-            table = count_classes(self.init, train, self.problem.n_classes)
+        if init is not None:
+            table = count_classes(init, train, self.problem.n_classes)
             return frequencies(self.topology, table).argmax(axis=1)
         return deal_classes(weight, n_leaves, proportional=setting.proportional and self.options.training == "annealed")
 

@@ -61,7 +61,7 @@ class DTSemNetClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
     n_iter_no_change : int, default=20
     tol : float, default=0.0
     refit : bool, default=True
-        Train the chosen start once more on all rows, those set aside included.
+        Train the chosen tree on for half as many epochs with all rows, those set aside included.
     class_weight : dict, "balanced", optional
         Weights of classes, multiplied with the sample weights.
     categorical_features : "from_dtype", None, or list, default="from_dtype"

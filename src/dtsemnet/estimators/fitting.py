@@ -31,6 +31,8 @@ logger = logging.getLogger("dtsemnet")
 
 MIN_ROWS = 30
 """Fewest rows of which some are set aside: a handful could not tell two trees apart."""
+LAST_SHARE = 0.5
+"""Epochs with all rows at the end, as a share of those of a start."""
 
 Floats = NDArray[Any]
 
@@ -77,6 +79,8 @@ class Fitting(ABC):
     most_epochs: int
     pause: float | None
     """Share of the training after which the worse half of the starts is dropped."""
+    last_rate: float
+    """Rate at which the best tree is trained on with all rows, as a share of its first."""
 
     def __init__(self, options: Any, data: TrainingData, rng: np.random.Generator, init: Tree | None) -> None:
         self.options, self.data, self.init = options, data, init
@@ -100,8 +104,10 @@ class Fitting(ABC):
         """The initial tree in training coordinates."""
 
     @abstractmethod
-    def begin(self, plan: Plan, number: int, setting: Setting, train: Sample, rng: Any) -> Training:
-        """Make one start ready."""
+    def begin(
+        self, plan: Plan, number: int, setting: Setting, train: Sample, rng: Any, init: Tree | None, share: float = 1.0
+    ) -> Training:
+        """Make one start ready, from a tree or at random, for a share of the epochs."""
 
     @abstractmethod
     def judge(
@@ -110,7 +116,7 @@ class Fitting(ABC):
         """Make a tree of what a run has found, and tell how it does."""
 
     @abstractmethod
-    def finish(self, plan: Callable[[], Plan], best: Candidate, streams: list[Any]) -> Candidate:
+    def finish(self, plan: Callable[[], Plan], best: Candidate, rng: Any) -> Candidate:
         """Use the rows that were set aside."""
 
     @abstractmethod
@@ -151,7 +157,7 @@ class Fitting(ABC):
             return (found if self.init is None else found.warm()).override(**numbers)
 
         candidates = race(
-            lambda number: self.begin(plan, number, setting(number), train, streams[number]),
+            lambda number: self.begin(plan, number, setting(number), train, streams[number], self.init),
             lambda number, run: self.judge(run, number, setting(number), train, validation),
             len(streams), o.n_jobs, self.pause if len(streams) > 2 and validation is not None and not early else None,
         )  # fmt: skip
@@ -164,8 +170,17 @@ class Fitting(ABC):
         if aside and o.refit and best.history.stopped != "interrupt":
             del plan  # and its rows, before they are copied once more
             with one_thread():
-                best = self.finish(lambda: self._plan(self.rows(self.data.sample), "all rows", bar), best, streams)
+                stream = np.random.default_rng(streams[best.number].bit_generator.seed_seq.spawn(1)[0])
+                best = self.finish(lambda: self._plan(self.rows(self.data.sample), "all rows", bar), best, stream)
         return Outcome(best.tree, best.history, tuple(candidates))
+
+    def train_on(self, plan: Plan, best: Candidate, rng: Any) -> Training:
+        """Train the best tree on with all rows: it was chosen for what it is, so it is not thrown away."""
+        setting = best.setting.warm(self.last_rate)
+        run = self.begin(plan, best.number, setting, self.data.sample, rng, best.tree, LAST_SHARE)
+        run.advance()
+        run.finish()
+        return run
 
     def _plan(self, rows: Rows, stage: str, bar: ProgressBar | None) -> Plan:
         o = self.options
@@ -183,10 +198,11 @@ class Fitting(ABC):
         """Targets as the engine wants them."""
         return sample.y
 
-    def n_epochs(self, sample: Sample) -> int:
-        """Epochs of one start."""
-        given = self.options.max_iter
-        return int(given) if given is not None else n_epochs_for(len(sample), self.options.batch_size, self.most_epochs)
+    def n_epochs(self, sample: Sample, share: float = 1.0) -> int:
+        """A share of the epochs of one start, at least one."""
+        given, o = self.options.max_iter, self.options
+        n_epochs = n_epochs_for(len(sample), o.batch_size, self.most_epochs) if given is None else int(given)
+        return max(1, round(share * n_epochs))
 
     def random_splits(self, rng: np.random.Generator) -> Floats:
         """Splits to start from: normal weights, so that scores have standard deviation about 1."""
@@ -194,11 +210,9 @@ class Fitting(ABC):
         n_varying = int((self.scaling.factor > 0).sum())
         return rng.standard_normal((self.topology.n_splits, n_columns)) / np.sqrt(n_varying + 1)
 
-    def first_splits(self, rng: np.random.Generator) -> Floats:
+    def first_splits(self, rng: np.random.Generator, init: Tree | None) -> Floats:
         """Splits of the initial tree in training coordinates, or random ones."""
-        if self.init is None:
-            return self.random_splits(rng)
-        return self.scaling.unfold(self.init.weight, self.init.bias)
+        return self.random_splits(rng) if init is None else self.scaling.unfold(init.weight, init.bias)
 
     def skeleton(self, splits: NDArray[Any]) -> Tree:
         """A tree with these splits, folded to raw inputs, whose leaves are yet empty."""

@@ -6,6 +6,7 @@ logits ``tau * logsumexp(z / tau)`` with ``tau`` falling to 0, for regression th
 softmax over all leaves at a falling temperature, then leaves refitted in closed
 form. No single rate and temperature fit every table, so a fit tries a few
 settings from different random starts and keeps what does best on rows set aside.
+That tree is then warmed up a little and trained on with all rows.
 
 *Paper* training is max-pooled cross-entropy from the first step, and the
 paper's Algorithm 1 with k = 4 and temperature 0.5. *Straight-through* training
@@ -51,6 +52,8 @@ class Setting:
         Leaves dealt out to classes by the root of their frequency, else in turn (classification).
     q : float
         Last exponent of the bounded loss; 0 is cross-entropy (classification).
+    first_q : float
+        First exponent.
     l1 : float
         Penalty on the absolute values of the splits.
     """
@@ -60,6 +63,7 @@ class Setting:
     weight_decay: float
     proportional: bool = False
     q: float = 0.7
+    first_q: float = 0.0
     l1: float = 0.0
 
     def at_depth(self, depth: int) -> Setting:
@@ -73,10 +77,11 @@ class Setting:
         numbers: dict[str, Any] = {name: number for name, number in given.items() if number is not None}
         return replace(self, **numbers)
 
-    def warm(self) -> Setting:
-        """Start from a given tree: smaller steps, and no heat that would wipe it out."""
+    def warm(self, share: float = 1 / 3) -> Setting:
+        """Start from a given tree: a share of the rate, and no heat that would wipe the tree out."""
         last = self.temperature[1]
-        return replace(self, learning_rate=self.learning_rate / 3, temperature=(2 * last, last))
+        rate = self.learning_rate * share
+        return replace(self, learning_rate=rate, temperature=(5 * last, last), first_q=self.q)
 
 
 CLASSIFICATION = (
@@ -112,7 +117,7 @@ def classification_phases(training: str, setting: Setting, n_epochs: int) -> tup
         return (Phase(n_epochs, Decay(setting.learning_rate, 0.98)),)
     # The bounded loss grows in over training: first every row pulls, at last those that some leaf can serve.
     annealed = Geometric(*setting.temperature, until=0.7, after=0.0)
-    return (Phase(n_epochs, Cosine(setting.learning_rate), temperature=annealed, q=Linear(0.0, setting.q)),)
+    return (Phase(n_epochs, Cosine(setting.learning_rate), temperature=annealed, q=Linear(setting.first_q, setting.q)),)
 
 
 def regression_phases(training: str, setting: Setting, n_epochs: int, *, closed_form: bool) -> tuple[Phase, ...]:

@@ -42,6 +42,7 @@ class LeafFitting(Fitting):
     by_class = False
     most_epochs = 500
     pause = None  # errors on the way tell too little of those at the end
+    last_rate = 1 / 3
 
     def __init__(self, options: Any, data: TrainingData, rng: np.random.Generator, init: Tree | None) -> None:
         super().__init__(options, data, rng, init)
@@ -80,11 +81,14 @@ class LeafFitting(Fitting):
         return Sample(sample.X, sample.index, self._standard(sample), sample.weight)
 
     def first_parameters(self) -> Parameters:
-        return Parameters(self.first_splits(self.rng), self._first_leaves(self.rng))
+        return Parameters(self.first_splits(self.rng, self.init), self._first_leaves(self.rng, self.init))
 
-    def begin(self, plan: Plan, number: int, setting: Setting, train: Sample, rng: Any) -> Training:
-        parameters = Parameters(self.first_splits(rng), self._first_leaves(rng))
-        phases = regression_phases(self.options.training, setting, self.n_epochs(train), closed_form=self.closed_form)
+    def begin(
+        self, plan: Plan, number: int, setting: Setting, train: Sample, rng: Any, init: Tree | None, share: float = 1.0
+    ) -> Training:
+        parameters = Parameters(self.first_splits(rng, init), self._first_leaves(rng, init))
+        n_epochs = self.n_epochs(train, share)
+        phases = regression_phases(self.options.training, setting, n_epochs, closed_form=self.closed_form)
         return begin(plan, parameters, phases, rng, number=number, weight_decay=setting.weight_decay, l1=setting.l1)
 
     def judge(
@@ -100,12 +104,18 @@ class LeafFitting(Fitting):
         (merit,) = self._losses(skeleton, [leaves], train, train if validation is None else validation)
         return Candidate(self._tree(skeleton, leaves, train), (merit,), run.history, setting, number)
 
-    def finish(self, plan: Callable[[], Plan], best: Candidate, streams: list[Any]) -> Candidate:
-        """Fit the leaves of the best tree to all rows; its splits, chosen on rows they had not seen, stay."""
+    def finish(self, plan: Callable[[], Plan], best: Candidate, rng: Any) -> Candidate:
+        """Train the best tree on; the way to fit its leaves, chosen on rows that it had not seen, stays."""
         if not self.closed_form:
             return best
+        # From leaves that have seen all rows already; those of a tree kept as it is, or stopped early, are all there is.
         tree, _, _ = self._refit(best.tree, self.data.sample, None, [best.way])
-        return replace(best, tree=tree)
+        best = replace(best, tree=tree)
+        if best.setting is None or self.options.early_stopping:
+            return best
+        run = self.train_on(plan(), best, rng)
+        tree, _, _ = self._refit(self.skeleton(parameters_of(run).splits), self.data.sample, None, [best.way])
+        return replace(best, tree=tree, history=best.history.followed_by(run.history))
 
     def monitor(self, validation: Sample) -> Callable[[Engine], float]:
         return validation_loss(self.rows(validation), Step(0.0))
@@ -122,14 +132,14 @@ class LeafFitting(Fitting):
         (merit,) = self._losses(tree, [model], train, train if validation is None else validation)
         return Candidate(self._tree(tree, model, train), (merit,), History(), None, 0)
 
-    def _first_leaves(self, rng: np.random.Generator) -> Floats:
+    def _first_leaves(self, rng: np.random.Generator, init: Tree | None) -> Floats:
         """Small random models, or those of the initial tree in training coordinates."""
         n_outputs, linear = self.data.sample.y.shape[1], self.options.leaf == "linear"
         n_rows = self.topology.n_leaves * n_outputs
-        if self.init is None or self.init.is_classifier:
+        if init is None or init.is_classifier:
             return rng.standard_normal((n_rows, self.data.n_features + 1 if linear else 1)) * 0.01
-        value = self.init.value
-        coef = np.zeros((*value.shape, self.data.n_features)) if self.init.coef is None else self.init.coef
+        value = init.value
+        coef = np.zeros((*value.shape, self.data.n_features)) if init.coef is None else init.coef
         if not linear:
             return ((value - self.y_center) / self.y_scale).reshape(-1, 1)
         slopes, offset = coef / self.y_scale[:, None], (value - self.y_center) / self.y_scale
@@ -189,7 +199,7 @@ class LeafFitting(Fitting):
         sample, tree = self.data.sample, self.skeleton(splits)
         model = leaves.astype(np.float64).reshape(tree.n_leaves, sample.y.shape[1], -1)
         if self.closed_form:
-            before = self._first_leaves(self.rng).reshape(model.shape)
+            before = self._first_leaves(self.rng, self.init).reshape(model.shape)
             model = update_leaves(tree, before, seen, self._scaled(sample), self.scaling)
         return self.fold_leaves(tree, model, guard(tree))
 

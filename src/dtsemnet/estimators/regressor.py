@@ -62,7 +62,8 @@ class DTSemNetRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
     n_iter_no_change : int, default=20
     tol : float, default=0.0
     refit : bool, default=True
-        Fit the leaves of the chosen tree to all rows, those set aside included.
+        Train the chosen tree on for half as many epochs with all rows, those set aside included, and fit its leaves
+        to them.
     categorical_features, missing, init, warm_start, engine, device, n_jobs, checkpoint, random_state, verbose
         As in :class:`DTSemNetClassifier`.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from dtsemnet.engine.protocol import Step
@@ -44,6 +44,18 @@ class History:
 
     def __getitem__(self, column: str) -> list[Any]:
         return [getattr(row, column) if hasattr(row, column) else getattr(row.step, column) for row in self.epochs]
+
+    def followed_by(self, later: History) -> History:
+        """This run and one that went on from its end, the epochs counted through.
+
+        Examples
+        --------
+        >>> run = History([Epoch(0, Step(0.1), loss=2.0), Epoch(1, Step(0.1), loss=1.0)])
+        >>> run.followed_by(run)["epoch"]
+        [0, 1, 2, 3]
+        """
+        moved = [replace(row, epoch=row.epoch + len(self)) for row in later.epochs]
+        return History([*self.epochs, *moved], stopped=later.stopped)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain Python values, for JSON."""
