@@ -130,6 +130,13 @@ def _peer(name: str, stem: str, package: str, *, classes: bool = True, numbers: 
 for _method in (
     _ours("dtsemnet"),
     _ours("dtsemnet-paper", training="paper"),
+    # The default with one ingredient left out, to tell what each is worth.
+    _ours("dtsemnet-one-start", n_init=1),
+    _ours("dtsemnet-no-decay", weight_decay=0.0),
+    _ours("dtsemnet-no-last", refit=False),
+    Method("dtsemnet-no-bound", "dtsemnet.bench.ablations:CrossEntropyClassifier"),
+    Method("dtsemnet-no-l1", None, "dtsemnet:DTSemNetRegressor", {"l1": 0.0}),
+    Method("dtsemnet-no-guard", None, "dtsemnet:DTSemNetRegressor", {"guard": False}),
     Method("dtsemnet-ste", None, "dtsemnet:DTSemNetRegressor", {"training": "straight_through"}),
     Method("dtsemnet-reg1", None, "dtsemnet.baselines.variants:TopKReg1Regressor"),
     _baseline("cart", "CART", "cart"),

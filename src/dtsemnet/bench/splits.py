@@ -43,9 +43,15 @@ class Split:
     test: Rows
     rule: str
 
-    def hand(self, data: DataSet) -> Handed:
-        """What a method may see. Validation rows of a class that no training row has cannot judge, and stay out."""
+    def hand(self, data: DataSet, *, whole: bool = False) -> Handed:
+        """What a method may see: training rows and validation rows, or all of them to train on.
+
+        Validation rows of a class that no training row has cannot judge, and stay out.
+        """
         X, y, validation = data.X, data.y, self.validation
+        if whole:
+            seen = np.sort(np.concatenate([self.train, validation]))
+            return Handed(X[seen], y[seen], X[:0], y[:0])
         if data.spec.task == "classification":
             validation = validation[np.isin(y[validation], y[self.train])]
         return Handed(X[self.train], y[self.train], X[validation], y[validation])

@@ -120,7 +120,7 @@ class Table:
         own = self.configurations.get(method, {})
         configuration = {**own.get("all", {}), **own.get(name, {})}
         fixed = self._height(method, name)
-        if protocol == "paper":
+        if protocol != "honest":
             return Run(method, name, seed, protocol, configuration | ({"max_depth": fixed} if fixed else {}))
         heights = list(self.heights) if self.heights and method not in self.unbounded else [fixed]
         candidates = {"max_depth": heights} if heights != [None] else {}

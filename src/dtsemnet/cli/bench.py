@@ -39,7 +39,7 @@ def run(
     methods: Annotated[str | None, typer.Option(help="Methods, by comma.", metavar="A,B")] = None,
     sets: Annotated[str | None, typer.Option(help="Data sets, by comma.", metavar="A,B")] = None,
     protocol: Annotated[
-        str | None, typer.Option(help="paper, honest or both; by default as the table says.", metavar="WORD")
+        str | None, typer.Option(help="paper, honest, both, or whole; by default as the table says.", metavar="WORD")
     ] = None,
     jobs: Annotated[int, typer.Option(help="Processes, one thread each; -1: one for each core.", metavar="N")] = 1,
     folder: Annotated[Path, typer.Option(help="Folder of the tables.", metavar="FOLDER")] = Path("paper"),
@@ -85,9 +85,9 @@ def _session(
         there = ", ".join(find_tables(folder)) or f"none, as there is no folder {folder} here"
         raise typer.BadParameter(f"name a table; there are: {there}.", param_hint="NAME")
     if protocol not in (None, "both", *PROTOCOLS):
-        raise typer.BadParameter(f"must be paper, honest or both, got {protocol!r}.", param_hint="--protocol")
+        raise typer.BadParameter(f"must be paper, honest, both or whole, got {protocol!r}.", param_hint="--protocol")
     table = read_table(name or "", folder=folder, file=file)
-    protocols = None if protocol is None else PROTOCOLS if protocol == "both" else (protocol,)
+    protocols = None if protocol is None else ("paper", "honest") if protocol == "both" else (protocol,)
     return Session(table, _words(sets), _words(methods), protocols, seeds, download=not offline)
 
 

@@ -41,7 +41,8 @@ class DTSemNetClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         "annealed" pools the leaves of a class smoothly at a falling temperature and bounds the loss as it goes;
         the last epochs train the tree itself. "paper" is max-pooled cross-entropy from the first step.
     max_iter : int, optional
-        Epochs of each start. By default as many as make 4,500 steps, between 20 and 200.
+        Epochs of each start. By default as many as make 4,500 steps, at least 20 and at most 200
+        (fewer where the tree is deeper than 4).
     learning_rate, weight_decay, l1 : float, optional
         Step size of Adam, decoupled decay of the splits, and penalty on their absolute values in standardised
         features. By default those of the settings tried.
@@ -111,6 +112,7 @@ class DTSemNetClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
     """
 
     _TRAININGS = ("annealed", "paper")
+    _fitting: type[ClassFitting] = ClassFitting
 
     classes_: NDArray[Any]
 
@@ -184,7 +186,7 @@ class DTSemNetClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
                 UserWarning,
                 stacklevel=4,
             )
-        outcome = ClassFitting(self, data, rng, init).run()
+        outcome = self._fitting(self, data, rng, init).run()
         self.history_ = outcome.history
         return outcome.tree
 

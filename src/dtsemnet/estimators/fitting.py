@@ -76,7 +76,6 @@ class Fitting(ABC):
     """
 
     by_class: bool
-    most_epochs: int
     pause: float | None
     """Share of the training after which the worse half of the starts is dropped."""
     last_rate: float
@@ -88,6 +87,11 @@ class Fitting(ABC):
         self.topology = Topology.complete(options.max_depth) if init is None else init.topology
         self.scaling = Scaling.of(data.sample)
         self.rng = rng
+
+    @property
+    @abstractmethod
+    def most_epochs(self) -> int:
+        """Most epochs of a start, where their number is not given."""
 
     @property
     @abstractmethod

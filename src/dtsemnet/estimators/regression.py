@@ -40,7 +40,6 @@ class LeafFitting(Fitting):
     """A regressor in the making. Targets are standardised while it lasts, and folded back into the leaves."""
 
     by_class = False
-    most_epochs = 500
     pause = None  # errors on the way tell too little of those at the end
     last_rate = 1 / 3
 
@@ -53,6 +52,10 @@ class LeafFitting(Fitting):
         spread = np.sqrt(np.average(np.square(y / unit - mean), axis=0, weights=weight))
         self.y_center = mean * unit
         self.y_scale = np.where(spread > 10 * np.finfo(float).eps, spread, 1.0) * unit
+
+    @property
+    def most_epochs(self) -> int:
+        return 500
 
     @property
     def problem(self) -> Regression:
@@ -108,7 +111,7 @@ class LeafFitting(Fitting):
         """Train the best tree on; the way to fit its leaves, chosen on rows that it had not seen, stays."""
         if not self.closed_form:
             return best
-        # From leaves that have seen all rows already; those of a tree kept as it is, or stopped early, are all there is.
+        # From leaves that have seen all rows; those of a tree kept as it is, or stopped early, are all there is.
         tree, _, _ = self._refit(best.tree, self.data.sample, None, [best.way])
         best = replace(best, tree=tree)
         if best.setting is None or self.options.early_stopping:
