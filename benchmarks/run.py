@@ -15,13 +15,14 @@ from typing import Any
 import export_c
 import growth
 import predict
+import rl_speed
 from measure import machine
 
 import training
 
 HERE = Path(__file__).parent
 RESULTS, REPORT = HERE / "results.json", HERE / "RESULTS.md"
-PARTS = {"training": training, "prediction": predict, "growth": growth, "exported C": export_c}
+PARTS = {"training": training, "prediction": predict, "growth": growth, "exported C": export_c, "tree agents": rl_speed}
 
 
 def main() -> None:
@@ -49,6 +50,8 @@ def report(found: dict[str, Any]) -> str:
     """Lay out all results as one page."""
     page = ["# Speed and memory\n\nCPU time on one thread, what is compared interleaved, the best of the repeats.\n"]
     for name, part in PARTS.items():
+        if name not in found:
+            continue
         about, m = found[name], found[name]["machine"]
         versions = ", ".join(f"{package} {number}" for package, number in m["versions"].items())
         page.append(f"## {name[0].upper() + name[1:]}\n\n{part.report(about['records'])}\n")

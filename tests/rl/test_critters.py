@@ -125,5 +125,28 @@ def test_picture_shows_marines_and_fog():
     image = env.render()
     assert image.shape == (400, 400, 3)
     assert len(np.unique(image.reshape(-1, 3), axis=0)) >= 3
+
+
+def test_image_shows_everybody_at_their_places():
+    env = MarinesAndCritters(render_mode="rgb_array")
+    env.reset(seed=0)
+    env.marine[:] = [[5.0, 38.0], [39.9, 0.1], [20.0, 20.0]]
+    env.marine_health[2] = 0.0
+    env.critter = np.array([[8.0, 38.0], [20.0, 20.0], [0.0, 40.0]])
+    env.critter_health = np.full(3, 35.0)
+    image = env.render()
+
+    def at(x, y):
+        return tuple(int(part) for part in image[min(399, int((40 - y) * 10)), min(399, int(x * 10))])
+
+    assert at(5, 38) == at(39.9, 0.1) == critters._MARINE
+    assert at(8, 38) == critters._CRITTER
+    assert at(20, 20) == critters._HIDDEN  # the marine there is dead, and nobody sees the critter
+    assert at(10, 35) == critters._GROUND
+    assert at(30, 30) == critters._FOG
+    assert at(5, 37.0) == critters._HEALTH
+
+
+def test_other_render_modes_are_refused():
     with pytest.raises(ValueError, match="render_mode"):
         MarinesAndCritters(render_mode="human")

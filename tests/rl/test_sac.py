@@ -130,7 +130,9 @@ def test_agents_learn(kind, selector):
     tree_agent.learn(448)
     env.reset(seed=1)
     after = evaluate_policy(tree_agent, env, 10)[0]
-    assert after > before / 2
+    # Ten draws of |x| lose 10/12 to the best action that is linear in x; what has not learnt loses twenty times that.
+    assert before < -15
+    assert after > -1.5 * 10 / 12
 
 
 def test_save_and_load_keep_policy_and_phases(tmp_path):

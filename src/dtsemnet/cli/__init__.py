@@ -3,7 +3,8 @@
 ``VERBS`` names the module of each verb. A module is imported when its verb is asked
 for, and imports pandas, scikit-learn or matplotlib only when it runs, so help answers
 at once. A module of a verb holds ``run``, whose signature is the verb's options, and
-``EXAMPLES``, which its help shows.
+``EXAMPLES``, which its help shows. A verb that has verbs of its own holds ``VERBS`` and
+``HELP`` in place of ``run``.
 
 Exit codes: 0 done, 1 refused (the reason stands on standard error), 2 the command line
 itself is wrong, 130 interrupted.
@@ -35,7 +36,9 @@ VERBS = {
     "explore": "dtsemnet.cli.explore",
     "export": "dtsemnet.cli.export",
     "info": "dtsemnet.cli.info",
+    "verify": "dtsemnet.cli.verify",
     "bench": "dtsemnet.cli.bench",
+    "rl": "dtsemnet.cli.rl",
 }
 """Module of each verb, in the order of the help."""
 
@@ -43,22 +46,27 @@ VERBS = {
 class Verbs(TyperGroup):
     """The verbs, each imported when it is asked for."""
 
+    verbs = VERBS
+
     def list_commands(self, ctx: Any) -> list[str]:
         """Name the verbs."""
-        return list(VERBS)
+        return list(self.verbs)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Make the command of a verb from its module."""
-        if cmd_name not in VERBS:
+        if cmd_name not in self.verbs:
             return None
-        module = importlib.import_module(VERBS[cmd_name])
+        module = importlib.import_module(self.verbs[cmd_name])
+        if hasattr(module, "VERBS"):
+            return _group(cmd_name, module)
         own = typer.Typer(add_completion=False, rich_markup_mode="rich")
-        own.command(cmd_name, help=_help(module))(guarded(module.run, debug=bool(ctx.params.get("debug"))))
+        debug = bool(ctx.find_root().params.get("debug"))
+        own.command(cmd_name, help=_help(module, module.run.__doc__))(guarded(module.run, debug=debug))
         return get_command(own)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read ``--debug`` wherever it stands: people add it to the end of the line that failed."""
-        if "--debug" in args[1:]:
+        if ctx.parent is None and "--debug" in args[1:]:
             args = ["--debug", *(word for word in args if word != "--debug")]
         return super().parse_args(ctx, args)
 
@@ -106,8 +114,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
     app(args=sys.argv[1:] if arguments is None else list(arguments), prog_name="dtsemnet")
 
 
-def _help(module: Any) -> str:
-    """The docstring of a verb, each paragraph on one line for the terminal to wrap, and its examples."""
-    paragraphs = [" ".join(part.split()) for part in inspect.cleandoc(module.run.__doc__).split("\n\n")]
+def _group(name: str, module: Any) -> Any:
+    """Make the command of a verb that has verbs of its own."""
+    own = typer.Typer(
+        name=name,
+        cls=type("Verbs", (Verbs,), {"verbs": module.VERBS}),
+        add_completion=False,
+        rich_markup_mode="rich",
+        no_args_is_help=True,
+        help=_help(module, module.HELP),
+    )
+    own.callback()(lambda: None)
+    return get_command(own)
+
+
+def _help(module: Any, words: str) -> str:
+    """What a verb does, each paragraph on one line for the terminal to wrap, and its examples."""
+    paragraphs = [" ".join(part.split()) for part in inspect.cleandoc(words).split("\n\n")]
     examples = "\n".join(f"  {line}" for line in module.EXAMPLES.strip().splitlines())
     return "\n\n".join([*paragraphs, f"\b\n[bold]Examples[/]\n{examples}"])

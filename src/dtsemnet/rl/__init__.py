@@ -3,7 +3,8 @@
 Discrete actions train ``TreePolicy`` by PPO, continuous actions ``TreeSACPolicy`` by ``TopKSAC``.
 What comes out is a tree: ``policy_tree`` reads it off a trained agent, in the units of the raw
 observations, for every export, plot and check of the library. Importing this package registers
-the environment ``dtsemnet/MarinesAndCritters-v0``.
+the environments ``dtsemnet/MarinesAndCritters-v0`` and ``dtsemnet/FindAndDefeatZerglings-v0``, the latter for those
+who have StarCraft II.
 """
 
 try:
@@ -19,11 +20,14 @@ except ModuleNotFoundError as error:
 from dtsemnet.rl.actors import DiscreteActor, TreeActor
 from dtsemnet.rl.continuous import RegressionActor, TreeSACPolicy
 from dtsemnet.rl.critters import MarinesAndCritters, register
+from dtsemnet.rl.evaluation import evaluate
 from dtsemnet.rl.extraction import policy_tree
 from dtsemnet.rl.policies import ActorPolicy, AnnealPooling, TreePolicy
+from dtsemnet.rl.pysc2_adapter import FindAndDefeatZerglings
+from dtsemnet.rl.rendering import render
 from dtsemnet.rl.rivals import DGTPolicy, ICCTPolicy, SoftTreePolicy
 from dtsemnet.rl.sac import TopKSAC
-from dtsemnet.rl.training import evaluate, train
+from dtsemnet.rl.training import train
 from dtsemnet.rl.viper import viper
 
 __all__ = [
@@ -34,6 +38,7 @@ __all__ = [
     "policy_tree",
     "train",
     "evaluate",
+    "render",
     "DGTPolicy",
     "ICCTPolicy",
     "SoftTreePolicy",
@@ -43,6 +48,7 @@ __all__ = [
     "TreeActor",
     "RegressionActor",
     "MarinesAndCritters",
+    "FindAndDefeatZerglings",
 ]
 
 register()

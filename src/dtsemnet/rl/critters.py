@@ -18,7 +18,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-__all__ = ["MarinesAndCritters", "ACTION_NAMES", "FEATURE_NAMES"]
+__all__ = ["MarinesAndCritters", "ACTION_NAMES", "FEATURE_NAMES", "describe", "look", "middle"]
 
 FloatArray = NDArray[np.float64]
 
@@ -46,8 +46,11 @@ FEATURE_NAMES = (
 )
 """Names of the 32 features."""
 
+_FOG, _GROUND, _HIDDEN = (178, 182, 186), (250, 248, 242), (150, 154, 158)
+_CRITTER, _MARINE, _HEALTH = (200, 40, 40), (30, 70, 200), (60, 150, 60)
 _ANGLE = np.arange(len(SECTORS)) * np.pi / 4
-_HEADING = np.stack([np.cos(_ANGLE), np.sin(_ANGLE)], axis=1)
+HEADING = np.stack([np.cos(_ANGLE), np.sin(_ANGLE)], axis=1)
+"""Unit vectors of the sectors, x to the east, y to the north."""
 
 
 class MarinesAndCritters(gym.Env[NDArray[np.float32], np.int64]):
@@ -112,24 +115,16 @@ class MarinesAndCritters(gym.Env[NDArray[np.float32], np.int64]):
         return self._observe(), float(kills - lost), not self._alive.any(), False, self._info()
 
     def render(self) -> Any:
-        """Draw the field: M a marine, c a critter in sight, . what no marine sees; as an image blue, red and grey."""
+        """Draw the field, north on top.
+
+        As text: M a marine, c a critter in sight, . what no marine sees. As an image: marines blue with their health
+        below, critters red, those that no marine sees dark in the fog.
+        """
         if self.render_mode is None:
             return None
-        marks = self._draw(20 if self.render_mode == "ansi" else 100)
-        if self.render_mode == "ansi":
-            return "\n".join("".join(row) for row in marks)
-        image = np.empty((*marks.shape, 3), np.uint8)
-        for mark, colour in (
-            (".", (150, 150, 150)),
-            (" ", (255, 255, 255)),
-            ("c", (200, 40, 40)),
-            ("M", (30, 70, 200)),
-        ):
-            image[marks == mark] = colour
-        return image.repeat(4, axis=0).repeat(4, axis=1)
+        return self._draw_text(20) if self.render_mode == "ansi" else self._draw_image(400)
 
-    def _draw(self, side: int) -> NDArray[np.str_]:
-        """Mark the cells of the field, north on top."""
+    def _draw_text(self, side: int) -> str:
         cell = FIELD / side
         row, column = np.divmod(np.arange(side * side), side)
         centre = (np.column_stack([column, row]) + 0.5) * cell
@@ -138,7 +133,20 @@ class MarinesAndCritters(gym.Env[NDArray[np.float32], np.int64]):
         for where, mark in ((self.critter[self._visible()], "c"), (self.marine[self._alive], "M")):
             column, row = np.clip((where / cell).astype(np.int64), 0, side - 1).T
             grid[row, column] = mark
-        return grid[::-1]
+        return "\n".join("".join(row) for row in grid[::-1])
+
+    def _draw_image(self, side: int) -> NDArray[np.uint8]:
+        image = np.full((side, side, 3), _FOG, dtype=np.float64)
+        for place in self.marine[self._alive]:
+            _disc(image, place, SIGHT, _GROUND)
+        for place, seen in zip(self.critter, self._visible()):
+            _disc(image, place, 0.45, _CRITTER if seen else _HIDDEN)
+        for place, health in zip(self.marine[self._alive], self.marine_health[self._alive]):
+            _disc(image, place, 0.6, _MARINE)
+            row, column = (np.array([FIELD - place[1] + 0.9, place[0] - 0.9]) * side / FIELD).astype(np.int64)
+            length = int(1.8 * health / MARINE_HEALTH * side / FIELD)
+            image[max(0, row) : row + 3, max(0, column) : max(0, column + length)] = _HEALTH
+        return np.rint(image).astype(np.uint8)
 
     @property
     def _alive(self) -> NDArray[np.bool_]:
@@ -161,7 +169,7 @@ class MarinesAndCritters(gym.Env[NDArray[np.float32], np.int64]):
         visible = self.critter[self._visible()]
         for i in np.flatnonzero(self._alive):
             if self.order[i] < ATTACK:
-                self.marine[i] += MARINE_SPEED * _HEADING[self.order[i]]
+                self.marine[i] += MARINE_SPEED * HEADING[self.order[i]]
             elif self.order[i] == ATTACK and len(visible):
                 gap = visible - self.marine[i]
                 distance = np.hypot(*gap.T)
@@ -199,29 +207,75 @@ class MarinesAndCritters(gym.Env[NDArray[np.float32], np.int64]):
         self.marine_health = np.maximum(self.marine_health, 0.0)
 
     def _look(self) -> None:
-        """Note the sectors whose near part, one sight ahead of the middle of the marines, some marine sees."""
-        self.seen *= FADING
-        if self._alive.any():
-            spot = self._middle() + SIGHT * _HEADING
-            self.seen[(_distance(spot, self.marine[self._alive]) <= SIGHT).any(axis=1)] = 1.0
-
-    def _middle(self) -> FloatArray:
-        middle: FloatArray = self.marine[self._alive].mean(axis=0) if self._alive.any() else np.full(2, FIELD / 2)
-        return middle
+        self.seen = look(self.seen, self.marine[self._alive])
 
     def _observe(self) -> NDArray[np.float32]:
         own = np.column_stack([2 * self.marine / FIELD - 1, self.marine_health / MARINE_HEALTH, self.reload / RELOAD])
-        own[~self._alive] = 0.0
-        near = np.zeros((N_SHOWN, 3))
-        visible = np.flatnonzero(self._visible())
-        gap = self.critter[visible] - self._middle()
-        order = np.argsort(np.hypot(*gap.T), kind="stable")[:N_SHOWN]
-        near[: len(order), :2] = gap[order] / (2 * SIGHT)
-        near[: len(order), 2] = self.critter_health[visible[order]] / CRITTER_HEALTH
-        return np.clip(np.concatenate([own.ravel(), near.ravel(), self.seen]), -1.0, 1.0).astype(np.float32)
+        visible = self._visible()
+        gap = self.critter[visible] - middle(self.marine[self._alive], FIELD / 2)
+        return describe(own, self._alive, gap, self.critter_health[visible] / CRITTER_HEALTH, self.seen)
 
     def _info(self) -> dict[str, Any]:
         return {"kills": self.kills, "marines": int(self._alive.sum())}
+
+
+def middle(marine: FloatArray, default: float) -> FloatArray:
+    """Give the middle of the living marines, or a default place on both axes when all are dead."""
+    return np.asarray(marine.mean(axis=0) if len(marine) else np.full(2, default))
+
+
+def look(seen: FloatArray, marine: FloatArray) -> FloatArray:
+    """Let what was seen of the sectors fade, and note those seen now.
+
+    A sector counts as seen if some living marine sees its near part, one sight ahead of the middle of them all.
+
+    Examples
+    --------
+    >>> look(np.ones(8), np.empty((0, 2)))[0], look(np.zeros(8), np.array([[5.0, 5.0]]))[0]
+    (np.float64(0.99), np.float64(1.0))
+    """
+    seen = FADING * seen
+    if len(marine):
+        # A lone marine looks exactly one sight ahead, and rounding must not hide a sector from it.
+        spot = marine.mean(axis=0) + (1 - 1e-9) * SIGHT * HEADING
+        seen[(_distance(spot, marine) <= SIGHT).any(axis=1)] = 1.0
+    return seen
+
+
+def describe(
+    own: FloatArray, alive: NDArray[np.bool_], gap: FloatArray, health: FloatArray, seen: FloatArray
+) -> NDArray[np.float32]:
+    """Lay out the 32 features.
+
+    Parameters
+    ----------
+    own : ndarray of shape (3, 4)
+        Of each marine: place, health and time to reload, in units of their largest values.
+    alive : ndarray of shape (3,)
+        Which marines live; the others show as 0.
+    gap, health : ndarray of shape (n_visible, 2), (n_visible,)
+        Places of the enemies in sight, relative to the middle of the marines, and the share of their health.
+    seen : ndarray of shape (8,)
+        How lately each sector was seen.
+    """
+    near = np.zeros((N_SHOWN, 3))
+    order = np.argsort(np.hypot(*gap.T), kind="stable")[:N_SHOWN]
+    near[: len(order), :2] = gap[order] / (2 * SIGHT)
+    near[: len(order), 2] = health[order]
+    shown = np.where(alive[:, None], own, 0.0)
+    return np.clip(np.concatenate([shown.ravel(), near.ravel(), seen]), -1.0, 1.0).astype(np.float32)
+
+
+def _disc(image: FloatArray, place: FloatArray, radius: float, color: tuple[int, int, int]) -> None:
+    """Paint a disc with a smooth edge, north on top; touch only the pixels around it."""
+    scale = len(image) / FIELD
+    centre = np.array([FIELD - place[1], place[0]]) * scale
+    low = np.maximum(centre - radius * scale - 2, 0).astype(np.int64)
+    row, column = np.ogrid[low[0] : int(centre[0] + radius * scale + 3), low[1] : int(centre[1] + radius * scale + 3)]
+    part = image[low[0] : low[0] + len(row), low[1] : low[1] + column.size]
+    distance = np.hypot(row + 0.5 - centre[0], column + 0.5 - centre[1])[: part.shape[0], : part.shape[1]]
+    share = np.clip(radius * scale - distance + 0.5, 0.0, 1.0)[..., None]
+    part[:] = share * np.array(color) + (1 - share) * part
 
 
 def _distance(a: FloatArray, b: FloatArray) -> FloatArray:
@@ -231,7 +285,11 @@ def _distance(a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 def register() -> None:
-    """Make the game known to gymnasium; again is harmless."""
+    """Make this game, and the one it stands in for, known to gymnasium; again is harmless."""
     name = "dtsemnet/MarinesAndCritters-v0"
     if name not in gym.registry:
         gym.register(name, entry_point="dtsemnet.rl.critters:MarinesAndCritters", max_episode_steps=500)
+        # It ends by itself, after 180 seconds of game.
+        gym.register(
+            "dtsemnet/FindAndDefeatZerglings-v0", entry_point="dtsemnet.rl.pysc2_adapter:FindAndDefeatZerglings"
+        )

@@ -9,6 +9,7 @@ float32, so only observations within rounding of a split may reach another leaf.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from dtsemnet.rl.actors import DiscreteActor
 from dtsemnet.rl.continuous import RegressionActor
 from dtsemnet.tree import Column, Encoder, Identity, Model, Output, TanhScale, Tree
 
-__all__ = ["policy_tree"]
+__all__ = ["named_model", "policy_tree"]
 
 
 def policy_tree(
@@ -79,6 +80,26 @@ def policy_tree(
         vec_normalize = model.get_vec_normalize_env()
     tree = _named(actor.to_tree(), names, action_names)
     return Model(_encoder(names, vec_normalize), tree, _output(model.action_space))
+
+
+def named_model(
+    model: Model, feature_names: Sequence[str] | None = None, action_names: Sequence[str] | None = None
+) -> Model:
+    """Give names to the observation's entries and to discrete actions, for people to read.
+
+    Examples
+    --------
+    >>> from dtsemnet.tree import Topology
+    >>> tree = Tree(Topology.complete(1), [[1.0]], [0.0], [[1, 0], [0, 1]], class_names=[0, 1])
+    >>> named_model(Model(Encoder.identity(["x0"]), tree), ["angle"], ["left", "right"]).predict([[2.0]]).tolist()
+    ['right']
+    """
+    names = [column.name for column in model.encoder.columns] if feature_names is None else list(feature_names)
+    columns = [replace(column, name=name) for column, name in zip(model.encoder.columns, names, strict=True)]
+    if action_names is not None and model.tree.class_names is not None:
+        # A tree that imitates knows only the actions that it has seen.
+        action_names = [action_names[int(action)] for action in model.tree.class_names]
+    return Model(Encoder(columns), _named(model.tree, names, action_names), model.output)
 
 
 def _check_inputs(policy: BasePolicy, space: spaces.Space[Any]) -> int:

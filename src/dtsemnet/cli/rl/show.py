@@ -1,0 +1,50 @@
+"""``dtsemnet rl show``: a policy as rules, and as a drawing."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dtsemnet.cli.output import check_output, require, say, size_of
+
+__all__ = ["EXAMPLES", "run"]
+
+EXAMPLES = """
+dtsemnet rl show runs/rl/CartPole-v1/dtsemnet/1
+dtsemnet rl show runs/rl/CartPole-v1/dtsemnet/1 --digits 2 --plot policy.png
+"""
+
+FORMATS = (".png", ".svg", ".pdf")
+
+
+def run(
+    policy: Annotated[Path, typer.Argument(help="Folder of a run, or model file.", metavar="POLICY")],
+    digits: Annotated[int | None, typer.Option(help="Significant digits.", min=1, max=17, metavar="N")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw it too: .png, .svg or .pdf.", metavar="FILE")] = None,
+    last: Annotated[bool, typer.Option("--last", help="The last policy of the run, not the best.")] = False,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Replace the drawing.")] = False,
+) -> None:
+    """Print a tree policy as rules on what it observes, and what it does."""
+    check_output(plot, force=force, what="--plot")
+    if plot is not None and plot.suffix.lower() not in FORMATS:
+        raise typer.BadParameter(f"--plot must end in {', '.join(FORMATS)}, got {plot.name!r}.")
+    require("stable_baselines3", extra="rl", verb="dtsemnet rl show")
+    from dtsemnet.export import to_text
+    from dtsemnet.rl.kept import load_kept
+
+    tree = load_kept(policy, last=last).named()
+    print(to_text(tree, digits=digits))
+    if plot is None:
+        return
+    require("matplotlib", extra="plot", verb="dtsemnet rl show --plot").use("Agg")
+    from dtsemnet.plot import plot_tree
+    from dtsemnet.tree.atomic import write_atomically
+
+    stream = io.BytesIO()
+    figure: Any = plot_tree(tree).figure
+    figure.savefig(stream, format=plot.suffix[1:].lower(), dpi=150, bbox_inches="tight")
+    write_atomically(plot, stream.getvalue())
+    say(f"Drawing written to {plot} ({size_of(plot)}).")

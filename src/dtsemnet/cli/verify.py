@@ -1,0 +1,257 @@
+"""``dtsemnet verify``: what is proved about a model, for every input of a domain."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dtsemnet.cli.output import check_output, columns, counted, print_json, quoted, remark, say, size_of
+
+__all__ = ["EXAMPLES", "run"]
+
+EXAMPLES = """
+dtsemnet verify model.json --data data.csv
+dtsemnet verify model.json --data data.csv --epsilon 0.01 --epsilon 0.1 --out report.md
+dtsemnet verify model.json --box age=18:30 --box income=0:20000 --never grant
+dtsemnet verify model.json --data data.csv --fix sex=2 --monotone age --output high
+"""
+
+
+def run(
+    model: Annotated[Path, typer.Argument(help="Model file.", metavar="MODEL")],
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Table whose ranges are the domain, and whose rows are certified.", metavar="FILE"),
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option(help="Column with the true classes; by default that of fit.", metavar="COLUMN")
+    ] = None,
+    box: Annotated[
+        list[str] | None, typer.Option(help="Range of a column, in place of the table's.", metavar="COLUMN=LOW:HIGH")
+    ] = None,
+    fix: Annotated[
+        list[str] | None, typer.Option(help="Column held at a number or a category.", metavar="COLUMN=VALUE")
+    ] = None,
+    integer: Annotated[list[str] | None, typer.Option(help="Column of whole numbers.", metavar="COLUMN")] = None,
+    margin: Annotated[
+        float, typer.Option(help="Share by which the table's ranges are widened at both ends.", min=0.0)
+    ] = 0.0,
+    epsilon: Annotated[
+        list[float] | None, typer.Option(help="Certify that rows keep their class within this distance.", min=0.0)
+    ] = None,
+    norm: Annotated[str, typer.Option(help="Distance: inf, 1 or 2.", metavar="NORM")] = "inf",
+    max_rows: Annotated[int, typer.Option(help="Rows to certify, at most, evenly spread.", min=1, metavar="N")] = 500,
+    never: Annotated[
+        list[str] | None, typer.Option(help="Prove that this class never comes out.", metavar="CLASS")
+    ] = None,
+    monotone: Annotated[
+        list[str] | None, typer.Option(help="Prove that raising this column never lowers the output.", metavar="COLUMN")
+    ] = None,
+    output: Annotated[
+        str | None, typer.Option(help="Class or number of the output that --monotone speaks of.", metavar="NAME")
+    ] = None,
+    time_limit: Annotated[float, typer.Option(help="Seconds for each --monotone.", min=0.0)] = 60.0,
+    out: Annotated[Path | None, typer.Option(help="Markdown file for the audit.", metavar="FILE")] = None,
+    page: Annotated[Path | None, typer.Option(help="Explorer page that shows the proofs.", metavar="FILE")] = None,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Replace the files.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
+) -> None:
+    """Prove what a model can and cannot do: leaves and classes in reach, ranges of outputs, robust rows.
+
+    A proof covers every input of the domain, as the model runs in floating point. The domain is the range of the
+    table, or what [bold]--box[/] says.
+
+    Exit code 1 where a statement of [bold]--never[/] or [bold]--monotone[/] is not proved.
+    """
+    check_output(out, force=force)
+    check_output(page, force=force, what="--page")
+    from dtsemnet.cli.models import load
+    from dtsemnet.tree.atomic import write_atomically
+    from dtsemnet.verify import audit
+
+    loaded = load(model)
+    table = None if data is None else loaded.read(data, target=target, guess=True)
+    if epsilon and table is None:
+        raise ValueError("--epsilon needs rows to certify; add --data FILE.")
+    X, y = _some_rows(table, max_rows) if table is not None and epsilon else (None, None)
+    asked = loaded.model
+    report = audit(
+        asked, _domain(asked, table, box or [], fix or [], integer or [], margin), X, y,
+        epsilon=epsilon or (), norm=_norm(norm), never_output=[_label(asked, name, "--never") for name in never or ()],
+        monotone_in=[_column(asked, name, "--monotone") for name in monotone or ()],
+        output=None if output is None else _label(asked, output, "--output"), time_limit=time_limit,
+    )  # fmt: skip
+    if out is not None:
+        write_atomically(out, report.to_markdown())
+    if page is not None:
+        _write_page(page, report, table, model.stem)
+    if as_json:
+        print_json(_figures(model, report))
+    else:
+        _show(model, report)
+        for path, what in ((out, "Report"), (page, "Page")):
+            if path is not None:
+                say(f"{what} written to {path} ({size_of(path)}).")
+    failed = [said.text for said in report.statements if said.status != "yes"]
+    if failed:
+        remark(f"not proved: {'; '.join(failed)}.")
+        raise typer.Exit(1)
+
+
+def _domain(model: Any, table: Any, box: list[str], fix: list[str], integer: list[str], margin: float) -> Any:
+    """The ranges of the table, if there is one, and what the options say."""
+    import numpy as np
+
+    from dtsemnet.verify import Domain
+
+    names = [column.name for column in model.encoder.columns]
+    found = Domain(-np.inf, np.inf) if table is None else Domain.from_data(table.X, margin=margin)
+    lower, upper = (np.array(np.broadcast_to(end, len(names))) for end in (found.lower, found.upper))
+    for words in box:
+        name, span = _pair(words, "--box", "COLUMN=LOW:HIGH")
+        j = names.index(_column(model, name, "--box"))
+        if model.encoder.columns[j].categories is not None:
+            raise ValueError(f"--box {quoted(name)} is a column of categories; hold it by --fix {name}=VALUE.")
+        try:
+            lower[j], upper[j] = (float(part) for part in span.split(":"))
+        except ValueError:
+            raise ValueError(f"--box must read {name}=LOW:HIGH with two numbers, got {quoted(words)}.") from None
+    held = dict(_pair(words, "--fix", "COLUMN=VALUE") for words in fix)
+    held = {_column(model, name, "--fix"): value for name, value in held.items()}
+    for j, column in enumerate(model.encoder.columns):
+        if column.name in held and column.categories is None:
+            lower[j] = upper[j] = float(held[column.name])
+        if column.categories is None and not np.isfinite([lower[j], upper[j]]).all():
+            raise ValueError(
+                f"the range of column {quoted(column.name)} is open, and a proof needs it; name a table by --data, or "
+                f"add --box {column.name}=LOW:HIGH."
+            )
+    return Domain(
+        lower, upper, integer=[_column(model, name, "--integer") for name in integer],
+        fixed={name: _value(model, name, value) for name, value in held.items()},
+        categories=found.categories, missing=found.missing,
+    )  # fmt: skip
+
+
+def _pair(words: str, option: str, form: str) -> tuple[str, str]:
+    name, sign, value = words.rpartition("=")
+    if not sign or not name:
+        raise ValueError(f"{option} must read {form}, got {quoted(words)}.")
+    return name, value
+
+
+def _column(model: Any, name: str, option: str) -> str:
+    import difflib
+
+    names = [column.name for column in model.encoder.columns]
+    if name not in names:
+        near = difflib.get_close_matches(name, names, n=1)
+        hint = f"did you mean {quoted(near[0])}?" if near else f"it reads {', '.join(map(quoted, names[:8]))}."
+        raise ValueError(f"{option} {quoted(name)} is no column of the model; {hint}")
+    return name
+
+
+def _value(model: Any, name: str, value: str) -> Any:
+    """A number, or the category that is written like this."""
+    column = next(column for column in model.encoder.columns if column.name == name)
+    if column.categories is None:
+        return float(value)
+    found = [category for category in column.categories if str(category) == value]
+    if not found:
+        raise ValueError(f"--fix {name}={value} is no category of the column; there are {list(column.categories)[:8]}.")
+    return found[0]
+
+
+def _label(model: Any, name: str, option: str) -> Any:
+    """The class that is written like this, or the number of an output."""
+    if model.class_names is None:
+        if option == "--output" and name.isdigit():
+            return int(name)
+        raise ValueError(f"{option} {quoted(name)} names a class, but the model predicts numbers.")
+    found = [label for label in model.class_names if str(label) == name]
+    if not found:
+        raise ValueError(f"{option} {quoted(name)} is no class of the model; there are {list(model.class_names)[:8]}.")
+    return found[0]
+
+
+def _norm(norm: str) -> Any:
+    if norm not in ("inf", "1", "2"):
+        raise ValueError(f"--norm must be inf, 1 or 2, got {quoted(norm)}.")
+    return norm
+
+
+def _some_rows(table: Any, max_rows: int) -> tuple[Any, Any]:
+    import numpy as np
+
+    if len(table) > max_rows:
+        remark(f"{counted(max_rows, 'row')} of {len(table):,} certified; all by --max-rows {len(table)}.")
+    place = np.unique(np.linspace(0, len(table) - 1, min(max_rows, len(table))).round().astype(int))
+    return table.X.iloc[place], None if table.y is None else table.y[place]
+
+
+def _write_page(page: Path, report: Any, table: Any, title: str) -> None:
+    from dtsemnet.explorer import to_html
+
+    X, y = (None, None) if table is None else (table.X, table.y)
+    to_html(report.model, page, X=X, y=y, title=title, proofs=report)
+
+
+def _names(report: Any) -> list[str]:
+    labels = report.model.class_names
+    return [str(labels[found.output] if labels is not None else found.output) for found in report.outputs]
+
+
+def _figures(model: Path, report: Any) -> dict[str, Any]:
+    leaves = report.leaves
+    return {
+        "model": model,
+        "fingerprint": report.model.fingerprint(),
+        "leaves": {"reachable": leaves.reachable, "unreachable": leaves.unreachable, "undecided": leaves.undecided},
+        "classes": {str(name): status for name, status in report.classes.items()},
+        "outputs": [
+            {"output": name, "least": found.minimum.attained, "largest": found.maximum.attained}
+            | {"never below": found.minimum.certified, "never above": found.maximum.certified}
+            for name, found in zip(_names(report), report.outputs)
+        ],
+        "robustness": [
+            {"epsilon": found.epsilon, "rows": len(found.status), "share": found.share}
+            | {status: int((found.status == status).sum()) for status in ("certified", "broken", "undecided")}
+            for found in report.certified
+        ],
+        "statements": [vars(said) for said in report.statements],
+    }
+
+
+def _show(model: Path, report: Any) -> None:
+    from dtsemnet.cli.scores import number
+
+    say(f"{model}: {report.leaves}")
+    if report.leaves.unreachable:
+        say(f"out of reach: {'leaf' if len(report.leaves.unreachable) == 1 else 'leaves'} "
+            f"{', '.join(map(str, report.leaves.unreachable))}")  # fmt: skip
+    say()
+    if report.classes:
+        words = {"reachable": "yes", "unreachable": "never, proved"}
+        rows = zip(report.classes.items(), report.outputs)
+        columns(
+            ["class", "can come out", "probability from", "to"],
+            [
+                [str(name), words.get(status, status), number(found.minimum.attained), number(found.maximum.attained)]
+                for (name, status), found in rows
+            ],
+        )
+    else:
+        columns(
+            ["output", "least", "largest", "never below", "never above"],
+            [
+                [name, *(number(end) for end in (low.attained, high.attained, low.certified, high.certified))]
+                for name, low, high in ((n, f.minimum, f.maximum) for n, f in zip(_names(report), report.outputs))
+            ],
+        )
+    for outcome in report.certified:
+        say(str(outcome))
+    for said in report.statements:
+        verdict = {"yes": "proved", "no": "wrong", "undecided": "undecided"}[said.status]
+        say(f"{said.text}: {verdict} ({said.shown_by})")

@@ -1,0 +1,276 @@
+"""What stands beside a frame of an episode: the tree with its active path, the action, the scores met.
+
+The tree is drawn once, and once again for each leaf that is reached, with the path to it lit; both are kept. A frame
+then costs a copy and a few lines of text.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.colors import to_rgb
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFont
+
+from dtsemnet.plot.layout import Layout, lay_out
+from dtsemnet.plot.style import ACCENT, BARS, EDGE, FAINT, GRID, INK, MINUS, class_colors, number, tint
+from dtsemnet.tree import Model, TanhScale, raw_view
+
+__all__ = ["ActionPanel", "Panel", "TreePanel", "rgb"]
+
+FloatArray = NDArray[np.float64]
+Color = tuple[int, int, int]
+
+MARGIN, ROW, GAP, HEAD = 18, 17, 4, 46
+"""Empty border, height of a line of text, gap between action and path, height of the lines on top; all in pixels."""
+SHARP = 3
+"""The tree is drawn so many times larger, then shrunk: its lines get smooth edges."""
+MOST_ROWS = 9
+"""Splits that are listed; of a longer path the first ones."""
+
+
+def rgb(color: Any) -> Color:
+    """Read a colour of matplotlib as three bytes."""
+    red, green, blue = (round(255 * part) for part in to_rgb(color))
+    return red, green, blue
+
+
+class Panel:
+    """A white sheet of a fixed size, with the step and the reward on top."""
+
+    def __init__(self, width: int, height: int) -> None:
+        self.width, self.height = width, height
+
+    @property
+    def colors(self) -> list[Color]:
+        """Colours that carry a meaning."""
+        return [rgb(color) for color in ("white", INK, FAINT, GRID, EDGE, BARS, ACCENT)]
+
+    def draw(self, step: int, total: float, x: FloatArray, action: Any) -> Image.Image:
+        """Draw the panel of one step.
+
+        Parameters
+        ----------
+        step, total : int, float
+            Steps done, and the sum of their rewards.
+        x : ndarray of shape (n_columns,)
+            The observation.
+        action : int or ndarray
+            What the policy does now.
+        """
+        sheet = self._sheet(x)
+        pen = ImageDraw.Draw(sheet)
+        _write(pen, MARGIN, 10, f"step {step}", 15)
+        _write(pen, self.width - MARGIN, 10, f"reward {_reward(total)}", 15, right=True)
+        self._tell(pen, x, action)
+        return sheet
+
+    def _sheet(self, x: FloatArray) -> Image.Image:
+        return Image.new("RGB", (self.width, self.height), "white")
+
+    def _tell(self, pen: ImageDraw.ImageDraw, x: FloatArray, action: Any) -> None:
+        """Write what is particular to the policy."""
+
+
+class ActionPanel(Panel):
+    """The panel of a policy that is no tree: its action alone."""
+
+    def __init__(self, width: int, height: int, low: FloatArray | None, high: FloatArray | None) -> None:
+        super().__init__(width, height)
+        self.ends = None if low is None or high is None else (np.ravel(low), np.ravel(high))
+
+    def _tell(self, pen: ImageDraw.ImageDraw, x: FloatArray, action: Any) -> None:
+        if self.ends is None:
+            _write(pen, MARGIN, HEAD, f"action {action}", 13)
+        else:
+            _bars(pen, MARGIN, HEAD, self.width - 2 * MARGIN, np.ravel(action), *self.ends)
+
+
+class TreePanel(Panel):
+    """The panel of a tree.
+
+    Parameters
+    ----------
+    model : Model
+        The policy, on raw observations.
+    height : int
+        Height in pixels.
+    """
+
+    def __init__(self, model: Model, height: int) -> None:
+        n_leaves, tree = model.tree.n_leaves, model.tree
+        super().__init__(int(np.clip(5 * n_leaves + 2 * MARGIN, 500, 720)), height)
+        self.model, self.view = model, raw_view(model)
+        self.actions = class_colors(len(model.class_names)) if model.class_names is not None else []
+        n_listed = min(tree.depth, MOST_ROWS)
+        n_lines = n_listed + (1 if model.is_classifier else tree.n_outputs)
+        self.floor = height - 14 - GAP - ROW * n_lines
+        """Where the tree ends and the text begins."""
+        self.place = _Place(lay_out(tree.topology), self.width, HEAD, self.floor - 14)
+        self.lit: dict[int, Image.Image] = {}
+        self.plain = self._draw_tree()
+
+    @property
+    def colors(self) -> list[Color]:
+        """Colours that carry a meaning, those of the actions included."""
+        return [*super().colors, *(rgb(color) for color in self.actions), *(rgb(tint(c, 0.4)) for c in self.actions)]
+
+    def _sheet(self, x: FloatArray) -> Image.Image:
+        leaf = int(self.model.apply(x[None])[0])
+        if leaf not in self.lit:
+            self.lit[leaf] = self._light(leaf)
+        return self.lit[leaf].copy()
+
+    def _tell(self, pen: ImageDraw.ImageDraw, x: FloatArray, action: Any) -> None:
+        y, leaf = self.floor, int(self.model.apply(x[None])[0])
+        width = self.width - 2 * MARGIN
+        if self.model.class_names is not None:
+            self._tell_actions(pen, y, int(self.model.tree.leaf_class[leaf]))
+            y += ROW
+        elif isinstance(self.model.output, TanhScale):
+            low, high = np.array(self.model.output.low), np.array(self.model.output.high)
+            y = _bars(pen, MARGIN, y, width, np.ravel(action), low, high)
+        _write(pen, self.width - MARGIN, self.floor, f"leaf {leaf}", 12, right=True, color=FAINT)
+        self._tell_path(pen, x, y + GAP)
+
+    def _tell_actions(self, pen: ImageDraw.ImageDraw, y: int, taken: int) -> None:
+        """Name the actions where there is room for all, the one taken dark; else that one alone."""
+        words = {code: f"action {name}" for code, name in enumerate(self.model.class_names or ())}
+        if sum(_font(12).getlength(word) + 34 for word in words.values()) > self.width - 2 * MARGIN - 50:
+            words = {taken: words[taken]}
+        x = float(MARGIN)
+        for code, word in words.items():
+            pen.rectangle((x, y + 2, x + 10, y + 12), fill=rgb(tint(self.actions[code], 1.0 if code == taken else 0.4)))
+            _write(pen, x + 18, y, word, 12, color=INK if code == taken else FAINT)
+            x += _font(12).getlength(word) + 34
+
+    def _tell_path(self, pen: ImageDraw.ImageDraw, x: FloatArray, y: int) -> None:
+        path = self.model.decision_path(x[None])[0]
+        path, score = path[path >= 0], self.model.scores(x[None])[0]
+        for split in path[:MOST_ROWS]:
+            right = score[split] > 0
+            _write(pen, MARGIN, y, "▸" if right else "◂", 12, color=ACCENT)
+            _write(pen, MARGIN + 18, y, self._title(int(split)), 11, color=INK if right else FAINT)
+            _write(pen, self.width - MARGIN, y, _signed(float(score[split])), 11, right=True, color=ACCENT)
+            y += ROW
+
+    @lru_cache(maxsize=1024)  # noqa: B019 - a panel lives as long as its episode
+    def _title(self, split: int) -> str:
+        """Write the condition of a split, its largest terms first, as many as fit."""
+        tree, labels = self.view.tree, self.view.labels
+        order = np.argsort(-np.abs(self.model.tree.weight[split]), kind="stable")
+        order = order[tree.weight[split, order] != 0]
+        if not len(order):
+            return f"0 > {number(-float(tree.bias[split]))}"
+        lead = float(tree.weight[split, order[0]])
+        end = f" {'>' if lead > 0 else '<'} {number(-float(tree.bias[split]) / lead)}"
+        text, room = labels[order[0]], self.width - 2 * MARGIN - 90 - _font(11).getlength(f" …{end}")
+        for j in order[1:]:
+            factor = float(tree.weight[split, j]) / lead
+            longer = f"{text} {'+' if factor > 0 else MINUS} {number(abs(factor), 2)} {labels[j]}"
+            if _font(11).getlength(longer) > room:
+                return f"{text} …{end}"
+            text = longer
+        return text + end
+
+    def _draw_tree(self) -> Image.Image:
+        """Draw all edges, splits and leaves, nothing lit; ``SHARP`` times too large."""
+        sheet = Image.new("RGB", (self.width * SHARP, self.height * SHARP), "white")
+        pen, place = ImageDraw.Draw(sheet), self.place
+        for split, pair in enumerate(self.model.tree.topology.children.tolist()):
+            for child in pair:
+                pen.line([place.at(split), place.at(child)], fill=rgb(EDGE), width=SHARP)
+        for split in range(self.model.tree.n_splits):
+            _dot(pen, place.at(split), place.dot, rgb(BARS))
+        for leaf in range(self.model.tree.n_leaves):
+            pen.rectangle(place.box(leaf), fill=rgb(tint(self._color(leaf), 0.4)))
+        return sheet
+
+    def _light(self, leaf: int) -> Image.Image:
+        """Draw the tree with the path to a leaf lit."""
+        sheet, place = self.plain.copy(), self.place
+        pen = ImageDraw.Draw(sheet)
+        path = self.model.tree.topology.paths.split[leaf]
+        nodes = [*(int(split) for split in path if split >= 0), ~leaf]
+        for upper, lower in pairwise(nodes):
+            pen.line([place.at(upper), place.at(lower)], fill=rgb(ACCENT), width=3 * SHARP)
+        for split in nodes[:-1]:
+            _dot(pen, place.at(split), place.dot + SHARP, rgb(ACCENT))
+        pen.rectangle(place.box(leaf, 4 * SHARP), fill=rgb(ACCENT))
+        pen.rectangle(place.box(leaf, 2 * SHARP), fill=rgb(self._color(leaf)))
+        return sheet.resize((self.width, self.height), Image.Resampling.BOX)
+
+    def _color(self, leaf: int) -> Any:
+        return self.actions[int(self.model.tree.leaf_class[leaf])] if self.actions else BARS
+
+
+class _Place:
+    """Where nodes stand, in the pixels of the large drawing."""
+
+    def __init__(self, layout: Layout, width: int, top: int, bottom: int) -> None:
+        self.layout = layout
+        depth = max(1, int(layout.leaf_depth.max()))
+        self.unit = (width - 2 * MARGIN - 12) / max(1.0, layout.span) * SHARP
+        self.start = (MARGIN + 6) * SHARP if layout.span else width * SHARP / 2
+        self.top, self.step = (top + 6) * SHARP, (bottom - top - 18) / depth * SHARP
+        self.dot = float(np.clip(self.unit / 5, SHARP, 4 * SHARP))
+        self.half = float(np.clip(0.4 * self.unit, SHARP / 2, 9 * SHARP))
+
+    def at(self, node: int) -> tuple[float, float]:
+        """Place a split, or the complement of a leaf."""
+        layout = self.layout
+        x, depth = (layout.split_x, layout.split_depth) if node >= 0 else (layout.leaf_x, layout.leaf_depth)
+        key = node if node >= 0 else ~node
+        return self.start + self.unit * float(x[key]), self.top + self.step * int(depth[key])
+
+    def box(self, leaf: int, more: float = 0.0) -> tuple[float, float, float, float]:
+        """Give the corners of a leaf, grown on all sides by ``more``."""
+        x, y = self.at(~leaf)
+        return x - self.half - more, y - more, x + self.half + more, y + 10 * SHARP + more
+
+
+def _dot(pen: ImageDraw.ImageDraw, at: tuple[float, float], radius: float, color: Color) -> None:
+    pen.ellipse((at[0] - radius, at[1] - radius, at[0] + radius, at[1] + radius), fill=color)
+
+
+def _bars(
+    pen: ImageDraw.ImageDraw, x: int, y: int, width: int, action: FloatArray, low: FloatArray, high: FloatArray
+) -> int:
+    """Draw each number of an action as a bar between its bounds; give the height below them."""
+    start, length = x + 120, min(180, width - 190)
+    for place, value in enumerate(action):
+        share = float(np.clip((value - low[place]) / max(high[place] - low[place], 1e-12), 0.0, 1.0))
+        zero = float(np.clip(-low[place] / max(high[place] - low[place], 1e-12), 0.0, 1.0))
+        pen.rectangle((start, y + 3, start + length, y + 12), fill=rgb(GRID))
+        ends = sorted((start + zero * length, start + share * length))
+        pen.rectangle((ends[0], y + 3, ends[1], y + 12), fill=rgb(BARS))
+        _write(pen, x, y, f"action {place}", 12)
+        _write(pen, x + 110, y, _signed(float(value)), 12, right=True)
+        y += ROW
+    return y
+
+
+def _write(
+    pen: ImageDraw.ImageDraw, x: float, y: float, text: str, size: int, *, right: bool = False, color: str = INK
+) -> None:
+    """Write a line from its left end, or up to its right end."""
+    pen.text((x, y), text, fill=rgb(color), font=_font(size), anchor="ra" if right else "la")
+
+
+@lru_cache(maxsize=8)
+def _font(size: int) -> ImageFont.FreeTypeFont:
+    return ImageFont.truetype(str(Path(matplotlib.get_data_path(), "fonts", "ttf", "DejaVuSans.ttf")), size)
+
+
+def _signed(value: float) -> str:
+    """Write a number with its sign, small ones to two places, so that it does not jump about from frame to frame."""
+    return f"{value:+.2f}".replace("-", MINUS) if abs(value) < 1000 else number(value)
+
+
+def _reward(total: float) -> str:
+    return f"{total:,.0f}".replace("-", MINUS) if abs(total) >= 100 or total == round(total) else number(total)

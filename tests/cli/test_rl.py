@@ -1,0 +1,216 @@
+"""dtsemnet rl: tiny trainings by the command line, killed and taken up again; what the other verbs make of them."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from cli.conftest import Run
+from cli.test_app import commands
+from dtsemnet.cli import app
+from dtsemnet.cli.rl import VERBS
+
+TINY = ["--steps", "128", *(f"--set={text}" for text in ("judge_every=64", "n_steps=32", "n_envs=2", "n_epochs=1"))]
+FOLDER = "runs/rl/CartPole-v1/dtsemnet/1"
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with one finished run."""
+    folder = tmp_path_factory.mktemp("rl")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        done = CliRunner().invoke(app, ["rl", "train", "CartPole-v1", "--depth", "2", *TINY])
+    assert done.exit_code == 0, done.output
+    assert "test:" in done.stdout
+    assert "published: 500 ± 0" in done.stdout
+    assert "step 128 of 128" in done.stderr
+    return folder
+
+
+@pytest.fixture
+def here(trained: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run command lines in the folder of the finished run."""
+    monkeypatch.chdir(trained)
+    return run
+
+
+def records(folder: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in (folder / "rl.jsonl").read_text().splitlines()]
+
+
+def test_training_again_says_that_it_is_done(here: Run) -> None:
+    done = here("rl", "train", "cartpole", "--depth", "2", *TINY, "--json")
+    assert "is finished" in done.stderr
+    assert done.json() == records(Path("runs/rl"))[0]
+    assert len(records(Path("runs/rl"))) == 1
+
+
+def test_settings_of_the_command_line_reach_the_record(here: Run) -> None:
+    configuration = records(Path("runs/rl"))[0]["configuration"]
+    assert isinstance(configuration, dict)
+    assert [configuration[name] for name in ("depth", "steps", "n_envs", "learning_rate")] == [2, 128, 2, 0.024]
+
+
+def test_other_settings_in_the_same_folder_are_refused(here: Run) -> None:
+    done = here("rl", "train", "CartPole-v1", *TINY, code=1)
+    assert "holds a run with depth 2 (now 4)" in done.stderr
+    assert "--fresh" in done.stderr
+
+
+def test_evaluate_repeats_the_test(here: Run) -> None:
+    test = records(Path("runs/rl"))[0]["test"]
+    assert isinstance(test, dict)
+    assert here("rl", "evaluate", FOLDER, "--json").json()["rewards"] == test["rewards"]
+    shown = here(
+        "rl", "evaluate", next(Path("runs/rl/rl").glob("CartPole-v1-dtsemnet-1-*.json")), "--episodes", 5
+    ).stdout
+    assert "CartPole-v1, 5 episodes, seeds 500 to 504" in shown
+    assert f"mean {sum(test['rewards'][:5]) / 5:.2f}, standard error" in shown
+
+
+def test_evaluate_asks_for_the_environment_where_the_file_does_not_tell(here: Run, tmp_path: Path) -> None:
+    bare = tmp_path / "bare.json"
+    bare.write_text(Path(FOLDER, "best.json").read_text())
+    assert "add --env" in here("rl", "evaluate", bare, code=1).stderr
+    same = here("rl", "evaluate", FOLDER, "--episodes", 3).stdout
+    assert here("rl", "evaluate", bare, "--env", "cartpole", "--episodes", 3).stdout == same
+
+
+def test_show_names_features_and_actions_and_draws(here: Run, tmp_path: Path) -> None:
+    done = here("rl", "show", FOLDER, "--plot", tmp_path / "policy.svg")
+    assert "pole angle" in done.stdout
+    assert "left (100 %)" in done.stdout
+    assert done.stdout.count("> 0 ?") == 3
+    assert "<svg" in (tmp_path / "policy.svg").read_text()
+    assert "exists" in here("rl", "show", FOLDER, "--plot", tmp_path / "policy.svg", code=1).stderr
+
+
+def test_render_writes_a_film(here: Run, tmp_path: Path) -> None:
+    here("rl", "render", FOLDER, "--out", tmp_path / "film.gif", "--steps", 2)
+    assert (tmp_path / "film.gif").read_bytes().startswith(b"GIF8")
+
+
+def test_list_and_report_tell_what_is_recorded(here: Run, tmp_path: Path) -> None:
+    assert "records: 1 in runs/rl" in here("rl", "list").stdout
+    done = here("rl", "report", "CartPole-v1", "--out", tmp_path)
+    assert "dtsemnet (" in done.stdout
+    assert "standard deviation over seeds" in done.stdout
+    assert (tmp_path / "figures" / "rl-CartPole-v1.png").read_bytes().startswith(b"\x89PNG")
+    assert "(figures/rl-CartPole-v1.png)" in (tmp_path / "REPORT-RL.md").read_text()
+    rows = here("rl", "report", "cartpole", "--json").json()["CartPole-v1"]
+    assert [row["seeds"] for row in rows if row["seeds"]] == [[1]]
+
+
+def test_records_go_to_the_folder_of_the_paper_where_there_is_one(run: Run) -> None:
+    Path("paper").mkdir()
+    run("rl", "train", "CartPole-v1", *TINY, "--quiet")
+    assert len(records(Path("paper/results"))) == 1
+    assert len(list(Path("paper/results/rl").glob("CartPole-v1-dtsemnet-1-*.json"))) == 1
+    run("rl", "train", "CartPole-v1", "--seed", 2, *TINY, "--record", "elsewhere", "--runs", "there", "--quiet")
+    assert len(records(Path("elsewhere"))) == 1
+    assert Path("there/CartPole-v1/dtsemnet/2/best.json").is_file()
+
+
+def test_a_process_that_is_killed_is_taken_up_again(run: Run) -> None:
+    words = ["train", "CartPole-v1", "--steps", "2500", "--checkpoint", "0", "--set=judge_every=1000"]
+    words += [
+        "--set=n_steps=64",
+        "--set=n_envs=2",
+        "--set=n_epochs=1",
+        "--set=learning_rate=1e-6",
+    ]  # a bad policy: short episodes
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    with subprocess.Popen([sys.executable, "-m", "dtsemnet.rl", *words], env=environment, stderr=-1) as process:
+        checkpoint = Path(FOLDER, "checkpoint.pickle")
+        while not checkpoint.is_file() and process.poll() is None:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+        assert process.wait() == -signal.SIGKILL
+    assert not Path("runs/rl/rl.jsonl").exists()
+    done = run("rl", *words)
+    assert f"going on with {FOLDER}" in done.stderr
+    [record] = records(Path("runs/rl"))
+    curve = record["curve"]
+    assert isinstance(curve, dict)
+    assert curve["step"] == [1000, 2000, 2560]
+
+
+def test_interrupt_says_how_to_go_on(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dtsemnet.rl.runs.train", interrupted)
+    done = run("rl", "train", "CartPole-v1", *TINY, code=130)
+    assert "interrupted; the same command starts again" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["Pong"], "ENV must be one of CartPole-v1"),
+        (["CartPole-v1", "--agent", "dqn"], "agent must be one of dtsemnet, mlp"),
+        (["CartPole-v1", "--set", "lr=1"], "has no setting 'lr'"),
+        (["CartPole-v1", "--set", "lr"], "name=value"),
+        (["CartPole-v1", "--seed", "500"], "take 1 to 400"),
+    ],
+)
+def test_what_is_refused_is_one_line(words: list[str], told: str, run: Run) -> None:
+    done = run("rl", "train", *words, code=1)
+    errors = [line for line in done.stderr.splitlines() if not line.startswith("note:")]
+    assert len(errors) == 1
+    assert errors[0].startswith("error: ")
+    assert told in errors[0]
+    assert not Path("runs").exists()
+
+
+@pytest.mark.parametrize("words", [["rl", "trian"], ["rl", "train"], ["rl", "train", "CartPole-v1", "--dept", "2"]])
+def test_a_wrong_command_line_is_exit_code_2(words: list[str], run: Run) -> None:
+    done = run(*words, code=2)
+    assert done.stdout == ""
+    assert f" {' '.join(words[: 2 if words[1] in VERBS else 1])} " in done.stderr.splitlines()[0]
+
+
+def test_debug_reaches_the_verbs_of_the_verb(run: Run) -> None:
+    assert isinstance(run("rl", "train", "Pong", "--debug", code=1).exception, ValueError)
+
+
+@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "list"])
+def test_without_the_extra_each_verb_names_it(verb: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "stable_baselines3", None)
+    words = {"train": ["CartPole-v1"], "report": [], "render": ["x", "--out", "x.gif"]}.get(verb, ["x"])
+    assert "pip install 'dtsemnet[rl]'" in run("rl", verb, *words, code=1).stderr
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_examples_are_shown_and_exist(verb: str, run: Run) -> None:
+    module = importlib.import_module(VERBS[verb])
+    shown = " ".join(run("rl", verb, "--help").stdout.split())
+    lines = commands(module.EXAMPLES)
+    assert lines
+    for line in lines:
+        assert line[:50] in shown
+        words = line.replace("'[64, 64]'", "[64,64]").split()[2:]
+        known = {option for word in words if (option := word.partition("=")[0]).startswith("--")}
+        assert words[0] == verb
+        assert all(option in shown for option in known)
+
+
+def test_help_needs_none_of_the_packages() -> None:
+    code = (
+        "import sys\nfrom dtsemnet.cli import main\n"
+        "for words in (['rl', '--help'], ['rl', 'train', '--help'], ['--help']):\n"
+        "    try: main(words)\n    except SystemExit: pass\n"
+        "print([name for name in ('torch', 'gymnasium', 'stable_baselines3', 'numpy') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"

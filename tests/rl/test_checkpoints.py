@@ -1,0 +1,102 @@
+"""Checkpoints: a training that is taken up again goes on as if nothing had happened."""
+
+from __future__ import annotations
+
+import pickle
+
+import gymnasium as gym
+import numpy as np
+import pytest
+import torch
+from gymnasium.utils import EzPickle
+from stable_baselines3 import PPO
+from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
+
+from dtsemnet.rl import AnnealPooling, TopKSAC, TreePolicy, TreeSACPolicy, policy_tree
+from dtsemnet.rl.checkpoints import restore_checkpoint, save_checkpoint
+from rl.worlds import Echo, Sides, eight
+
+
+class Sealed(Echo, EzPickle):
+    """Pickles, but without its state, as the environments of Box2D do."""
+
+    def __init__(self):
+        EzPickle.__init__(self)
+        self.starts = []
+
+    def reset(self, *, seed=None, options=None):
+        start = super().reset(seed=seed)
+        self.starts.append(start[0].tolist())
+        return start
+
+
+def ppo():
+    env = VecNormalize(eight(Sides), norm_reward=True)
+    kwargs = {"max_depth": 3, "pooling": 1.0}
+    return PPO(TreePolicy, env, policy_kwargs=kwargs, n_steps=12, batch_size=32, n_epochs=2, seed=3, device="cpu")
+
+
+def sac(world=Echo):
+    kwargs = {"max_depth": 2, "net_arch": [16]}
+    options = {"learning_starts": 50, "train_freq": 8, "gradient_steps": 2, "batch_size": 16, "buffer_size": 90}
+    return TopKSAC(TreeSACPolicy, DummyVecEnv([world]), policy_kwargs=kwargs, seed=3, device="cpu", **options)
+
+
+def go_on(agent, n_steps):
+    callback = AnnealPooling() if isinstance(agent, PPO) else None
+    agent.learn(n_steps - agent.num_timesteps, callback=callback, reset_num_timesteps=agent.num_timesteps == 0)
+    return agent
+
+
+# Of SAC: within the random steps at the start, while the replay buffer fills, and when it has wrapped around.
+@pytest.mark.parametrize(("build", "saved", "end"), [(ppo, 192, 384), (sac, 24, 120), (sac, 72, 120), (sac, 104, 200)])
+def test_what_is_taken_up_again_learns_the_same(build, saved, end, tmp_path):
+    path = tmp_path / "checkpoint"
+    straight = go_on(build(), saved)
+    save_checkpoint(straight, path, {"note": 1})
+    go_on(straight, end)
+    np.random.seed(77)
+    torch.manual_seed(77)
+    again = build()
+    assert restore_checkpoint(again, path) == {"note": 1}
+    assert again.num_timesteps == saved
+    go_on(again, end)
+    assert policy_tree(again) == policy_tree(straight)
+    assert again.get_parameters().keys() == straight.get_parameters().keys()
+    for one, two in zip(again.policy.parameters(), straight.policy.parameters()):
+        assert torch.equal(one, two)
+    assert [episode["r"] for episode in again.ep_info_buffer] == [episode["r"] for episode in straight.ep_info_buffer]
+
+
+def test_environments_without_their_state_begin_new_episodes(tmp_path):
+    agent = sac(Sealed).learn(24)
+    save_checkpoint(agent, tmp_path / "checkpoint")
+    again = sac(Sealed)
+    restore_checkpoint(again, tmp_path / "checkpoint")
+    go_on(again, 48)
+    assert again.num_timesteps == 48
+    before, after = (worker.env.envs[0].unwrapped.starts for worker in (agent, again))
+    assert after
+    assert not any(start in before for start in after)
+
+
+def test_a_kill_while_it_is_written_leaves_the_one_before(tmp_path, monkeypatch):
+    agent, path = ppo(), tmp_path / "checkpoint"
+    save_checkpoint(agent.learn(96), path, "first")
+
+    def torn(content, stream, protocol):
+        stream.write(b"half")
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pickle, "dump", torn)
+        with pytest.raises(KeyboardInterrupt):
+            save_checkpoint(agent, path, "second")
+    assert restore_checkpoint(ppo(), path) == "first"
+
+
+def test_an_agent_built_otherwise_is_refused(tmp_path):
+    save_checkpoint(ppo(), tmp_path / "checkpoint")
+    other = PPO("MlpPolicy", gym.make("CartPole-v1"), device="cpu")
+    with pytest.raises(RuntimeError, match="loading state_dict"):
+        restore_checkpoint(other, tmp_path / "checkpoint")

@@ -1,0 +1,63 @@
+"""What a run has kept is loaded again as it was."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from stable_baselines3 import PPO
+
+from dtsemnet.rl import evaluate
+from dtsemnet.rl.configurations import read_environment
+from dtsemnet.rl.kept import Kept, load_kept
+from dtsemnet.rl.runs import Run, execute
+from dtsemnet.tree import Encoder, Model, Topology, Tree
+
+TINY = {"steps": 64, "judge_every": 64, "n_envs": 2, "n_steps": 32, "batch_size": 32, "n_epochs": 1}
+
+
+def done(folder, agent, **changes):
+    run = Run(read_environment("CartPole-v1").configuration(agent, TINY | changes), 1, folder, folder)
+    return run, execute(run)
+
+
+def test_a_tree_comes_from_its_folder_and_from_the_results(tmp_path):
+    run, record = done(tmp_path, "dtsemnet")
+    for path in (run.folder, run.folder / "best.json", run.tree):
+        kept = load_kept(path)
+        assert (kept.environment, kept.about["agent"], kept.about["seed"]) == ("CartPole-v1", "dtsemnet", 1)
+        assert evaluate(kept.policy, kept.environment, range(500, 503)) == record["test"]["rewards"][:3]
+    assert load_kept(run.folder, last=True).policy == Model.load(run.folder / "last.json")
+    assert set(load_kept(run.folder).named().predict(np.eye(4))) <= {"left", "right"}
+    assert isinstance(load_kept(run.folder / "last.zip").policy, PPO)
+
+
+def test_an_agent_behind_normalisation_gets_its_statistics_back(tmp_path):
+    run, record = done(tmp_path, "mlp", normalize=True)
+    kept = load_kept(run.folder)
+    assert evaluate(kept.policy, "CartPole-v1", range(500, 503)) == record["test"]["rewards"][:3]
+    assert kept.playable() is kept.policy
+    with pytest.raises(TypeError, match="'mlp' is no tree"):
+        kept.named()
+
+
+def test_a_tree_that_knows_fewer_actions_plays_by_their_numbers():
+    tree = Tree(Topology.complete(1), np.eye(1, 8), [0.0], [[1, 0], [0, 1]], class_names=[0, 2])
+    kept = Kept(Model(Encoder.identity(tree.feature_labels), tree), "LunarLander-v3", {})
+    rows = np.vstack([np.eye(8)[0], -np.eye(8)[0]])
+    assert kept.named().predict(rows).tolist() == ["main engine", "nothing"]
+    assert kept.playable().predict(rows).tolist() == [2, 0]
+
+
+def test_an_environment_that_nobody_described_has_no_names():
+    tree = Tree(Topology.complete(1), [[1.0]], [0.0], [[1, 0], [0, 1]], class_names=[0, 1])
+    model = Model(Encoder.identity(["x0"]), tree)
+    assert Kept(model, "Elsewhere-v0", {}).named() is model
+    assert Kept(model, None, {}).playable() is model
+
+
+def test_errors_name_the_way_out(tmp_path):
+    with pytest.raises(FileNotFoundError, match="folder of a run, or a model file"):
+        load_kept(tmp_path)
+    (tmp_path / "best.zip").write_bytes(b"")
+    with pytest.raises(FileNotFoundError, match=r"configuration\.json"):
+        load_kept(tmp_path)
