@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from dtsemnet.explorer import to_html
 from dtsemnet.tree import Column, Encoder, Model, Topology, Tree
+from dtsemnet.verify import Domain, audit
 from strategies import trees
 
 TREE = Tree(Topology.complete(1), [[1.0, 2.0]], [-1.0], [[1, 0], [0, 1]], class_names=["a", "b"])
@@ -141,3 +142,18 @@ def test_targets_that_are_no_numbers_are_refused(tmp_path):
 def test_what_is_no_tree_is_refused(tmp_path):
     with pytest.raises(TypeError, match="tree must be"):
         to_html("tree", tmp_path / "page.html")
+
+
+def test_proofs_of_the_same_tree_are_told_leaf_by_leaf(tmp_path):
+    tree = Tree(
+        Topology.complete(2), [[1, 1], [1, 2], [2, 1]], [0, -9, 0], [[1, 0], [0, 1], [0, 1], [1, 0]],
+        class_names=["a", "b"],
+    )  # fmt: skip
+    report = audit(tree, Domain(-1, 1), [[-0.5, -0.5]], epsilon=[0.1])
+    found = description(to_html(tree, tmp_path / "page.html", proofs=report))["proofs"]
+    assert found["status"] == ["reachable", "unreachable", "reachable", "reachable"]
+    assert found["reason"] == [None, "a half-space lies outside the box", None, None]
+    assert found["shares"] == [str(report.certified[0])]
+    assert description(to_html(tree, tmp_path / "bare.html"))["proofs"] is None
+    with pytest.raises(ValueError, match="proofs speak of another tree"):
+        to_html(TREE, tmp_path / "other.html", proofs=report)

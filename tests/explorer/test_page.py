@@ -14,6 +14,7 @@ from sklearn.datasets import load_diabetes, load_iris
 from dtsemnet import DTSemNetClassifier, DTSemNetRegressor
 from dtsemnet.explorer import to_html
 from dtsemnet.tree import Column, Encoder, Model, Topology, Tree
+from dtsemnet.verify import Domain, audit
 from explorer.conftest import frame, resize
 
 # x0 > 1, then x1 > 2 on the right; on the left a sum of both.
@@ -469,3 +470,25 @@ def test_a_tree_without_splits_has_a_page(open_page, tmp_path):
     browser = open_page(to_html(leaf, tmp_path / "page.html"))
     assert shown_leaf(browser) == "0"
     assert "All inputs." in (browser.execute_script("explorer.choose(-1)") or text(browser, "node"))
+
+
+def test_leaves_out_of_reach_and_the_share_certified_are_shown(open_page, tmp_path, keep):
+    report = audit(SMALL, Domain([2.0, 0.0], [4.0, 6.0]), ROWS[2:], epsilon=[0.5])
+    browser = open_page(to_html(SMALL, tmp_path / "proofs.html", ROWS, title="Proofs", proofs=report))
+    assert report.leaves.unreachable == [0, 1]  # the domain lies right of the first split
+    assert "2 leaves proved unreachable" in text(browser, "summary")
+    assert str(report.certified[0]) in text(browser, "summary")
+    click_node(browser, ~1)
+    assert "Proved: no input of the domain comes here, since" in text(browser, "node")
+    click_node(browser, ~2)
+    assert "Proved: an input of the domain comes here." in text(browser, "node")
+    browser.find_element(By.ID, "search").send_keys("unreachable")
+    frame(browser)
+    assert sorted(browser.execute_script("return [...explorer.state.hits]")) == [~1, ~0]
+    keep(browser, "proofs")
+
+
+def test_a_page_without_proofs_says_nothing_about_them(small):
+    assert "proved" not in text(small, "summary")
+    click_node(small, ~1)
+    assert "Proved" not in text(small, "node")

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dtsemnet.tree import Topology, Tree
-from dtsemnet.verify import Domain, lipschitz, output_bounds
+from dtsemnet.verify import Domain, lipschitz, output_bounds, reachable_leaves
 from strategies import make_model, trees
-from verify.oracle import affine, box, grid, is_satisfiable, leaf_terms, optimum, variables
+from verify.oracle import N_TREES, affine, box, grid, hard_trees, is_satisfiable, law, leaf_terms, optimum, variables
 
-small_trees = st.integers(2, 3).flatmap(
+small_trees = st.integers(2, 4).flatmap(
     lambda d: st.sampled_from(["constant", "linear", "guard", "multi-output"]).flatmap(
         lambda kind: trees(kind=kind, n_features=d, max_splits=6)
     )
@@ -32,24 +32,40 @@ def exact_minimum(tree, o, sign):
     return min(found)
 
 
-@settings(max_examples=30)
-@given(tree=small_trees)
-def test_bounds_are_the_exact_optima(tree):
-    for found in output_bounds(tree, Domain(-1.0, 1.0)):
-        for end, sign in ((found.minimum, 1.0), (found.maximum, -1.0)):
-            exact = exact_minimum(tree, found.output, sign)
-            # A leaf thinner than rounding counts for what is certified though no point may be found in it.
-            assert sign * end.certified <= exact + 1e-12
-            assert sign * end.attained >= exact - 1e-9
-            assert sign * end.certified >= exact - 1e-9
-            answer = tree.predict(end.point[None]).reshape(-1)[found.output]
-            assert answer == end.attained
+@pytest.mark.parametrize("n", N_TREES)
+def test_bounds_are_the_exact_optima(n):
+    @law(n, *({"tree": tree} for kind in ("constant", "linear") for tree in hard_trees(kind)), tree=small_trees)
+    def agrees(tree):
+        thin = reachable_leaves(tree, Domain(-1.0, 1.0)).undecided
+        for found in output_bounds(tree, Domain(-1.0, 1.0)):
+            for end, sign in ((found.minimum, 1.0), (found.maximum, -1.0)):
+                exact = exact_minimum(tree, found.output, sign)
+                assert sign * end.certified <= exact + 1e-12
+                assert sign * end.attained >= exact - 1e-9
+                # A leaf thinner than rounding counts for what is certified though no point may be found in it.
+                assert thin or sign * end.certified >= exact - 1e-9
+                assert tree.predict(end.point[None]).reshape(-1)[found.output] == end.attained
+
+    agrees()
+
+
+@pytest.mark.parametrize("n", N_TREES)
+def test_constants_of_change_are_the_dual_norms(n):
+    @law(n, tree=st.integers(2, 4).flatmap(lambda d: trees(kind="linear", n_features=d, max_splits=4)))
+    def agrees(tree):
+        for norm, order in (("inf", 1), (1, np.inf), (2, 2)):  # the order of the dual norm
+            exact = np.linalg.norm(tree.coef[:, 0], order, axis=1)
+            found = lipschitz(tree, norm)[:, 0]
+            assert (exact <= found).all()
+            assert (found <= exact * (1 + 1e-12)).all()
+
+    agrees()
 
 
 @settings(max_examples=30)
 @given(tree=small_trees)
 def test_no_point_of_a_grid_is_outside(tree):
-    X = grid(tree.n_features, -1.0, 1.0, 17)
+    X = grid(tree.n_features, -1.0, 1.0, 17 if tree.n_features < 4 else 9)
     Y = tree.predict(X).reshape(len(X), -1)
     for found in output_bounds(tree, Domain(-1.0, 1.0)):
         assert found.minimum.certified <= Y[:, found.output].min()

@@ -6,13 +6,14 @@ import itertools
 
 import numpy as np
 import pytest
+import z3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dtsemnet.tree import Topology, Tree
-from dtsemnet.verify import Domain, counterfactual
+from dtsemnet.verify import Domain, counterfactual, reachable_leaves
 from strategies import eighths, make_model, trees
-from verify.oracle import grid
+from verify.oracle import N_TREES, box, grid, hard_trees, is_satisfiable, law, leaf_terms, number, optimum, variables
 
 classifiers = st.tuples(trees(kind="class", n_features=2, max_splits=6), eighths((2,), limit=16))
 
@@ -33,6 +34,41 @@ def test_integers_against_enumeration(case):
             assert tree.predict(found[0].point[None])[0] == name
             assert found[0].cost == pytest.approx(cost[there].min(), abs=1e-9)
             assert found[0].lower <= cost[there].min()
+
+
+def exact_cost(tree, x, name):
+    """Infimum of the cost over the leaves of a class, in real arithmetic; None where no point has it."""
+    v, step = variables(tree), [z3.Real(f"t{j}") for j in range(tree.n_features)]
+    size = [t >= e for t, a, b in zip(step, v, x) for e in (a - number(b), number(b) - a)]
+    prices = []
+    for leaf in np.flatnonzero(tree.leaf_class == tree.class_names.index(name)):
+        terms = box(v, -2, 2) + leaf_terms(tree, leaf, v, inside=False)
+        if is_satisfiable(terms):
+            prices.append(optimum(terms + size, z3.Sum(step) / 4))
+    return min(prices, default=None)
+
+
+@pytest.mark.parametrize("n", N_TREES)
+def test_cost_is_the_exact_optimum(n):
+    hard = [{"case": (tree, np.array(x))} for tree in hard_trees("class") for x in ([0.0, 0.0], [1.0, -0.5])]
+    cases = st.integers(2, 4).flatmap(
+        lambda d: st.tuples(trees(kind="class", n_features=d, max_splits=5), eighths((d,), limit=16))
+    )
+
+    @law(n, *hard, case=cases)
+    def agrees(case):
+        tree, x = case
+        thin = reachable_leaves(tree, Domain(-2, 2)).undecided
+        for name in tree.class_names:
+            exact, found = exact_cost(tree, x, name), counterfactual(tree, x, name, domain=Domain(-2, 2))
+            assert all(tree.predict(answer.point[None])[0] == name for answer in found)
+            if exact is not None and found:
+                assert found[0].lower <= float(exact) * (1 + 1e-12)
+                assert found[0].cost >= float(exact) * (1 - 1e-12)
+            if exact is not None and not thin:
+                assert found[0].cost <= float(exact) + 1e-6
+
+    agrees()
 
 
 @settings(max_examples=30)

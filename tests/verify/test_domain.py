@@ -43,11 +43,42 @@ def test_data_frame_gives_ranges_categories_and_missing_columns():
         (lambda: reachable_leaves(TREE, Domain(0.2, 0.8, integer=[1])), "no integer in column 'x1'"),
         (lambda: reachable_leaves(TREE, Domain(0, 1, missing=[0])), "refuses missing values"),
         (lambda: reachable_leaves(TREE, Domain(0, 1, integer=[7])), "numbered from 0 to 1"),
+        (lambda: Domain(0, 1).narrow({"x0": (1, 0)}), "must go from low to high"),
+        (lambda: Domain(0, 1).narrow({"x0": 3}), "two numbers a column"),
+        (lambda: reachable_leaves(TREE, Domain(0, 1).narrow({"x0": (2, 3)})), "leaves nothing of column 'x0'"),
     ],
 )
 def test_bad_input_is_refused_by_name(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_narrowed_columns_are_those_of_a_smaller_box():
+    narrow = Domain(-2.0, 2.0).narrow({"x0": (-1, 5)}).narrow({0: (0.5, 1.5), "x1": (-9, 1)})
+    space = bind(as_model(TREE), narrow)
+    assert_array_equal(space.lower, [0.5, -2])
+    assert_array_equal(space.upper, [1.5, 1])
+    assert not space.holds(np.array([0.0, 0.0]))
+    opened = Domain(-np.inf, np.inf).narrow({"x0": (0, 1), "x1": (0, 1)})  # no other end is needed
+    assert reachable_leaves(TREE, opened).reachable == [0, 1]
+    categories = make_model("mixed class")
+    with pytest.raises(ValueError, match="which has categories"):
+        bind(categories, Domain(-1.0, 1.0).narrow({"rooms": (0, 1)}))
+
+
+def test_bounds_of_observations():
+    gymnasium = pytest.importorskip("gymnasium", reason="only the extra rl has environments")
+    space = gymnasium.make("CartPole-v1").observation_space
+    domain = Domain.from_space(space, limit=5.0)
+    assert_array_equal(domain.lower, np.clip(space.low.astype(float), -5, 5))
+    assert_array_equal(domain.upper[[1, 3]], [5, 5])
+    assert Domain.from_space(space).upper[1] > 1e30 or np.isinf(Domain.from_space(space).upper[1])
+    policy = Tree(Topology.complete(1), [[0.0, 1.0, 2.0, 1.0]], [0.0], [[1, 0], [0, 1]], class_names=[0, 1])
+    assert reachable_leaves(policy, domain).reachable == [0, 1]
+    with pytest.raises(TypeError, match="space must be a Box"):
+        Domain.from_space(gymnasium.spaces.Discrete(3))
+    with pytest.raises(ValueError, match="limit must be"):
+        Domain.from_space(space, limit=0)
 
 
 def test_domain_of_another_type_is_refused():

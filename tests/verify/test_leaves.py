@@ -11,25 +11,51 @@ from numpy.testing import assert_array_equal
 from dtsemnet.tree import Topology, Tree, raw_view
 from dtsemnet.verify import Domain, never, possible_classes, prune_unreachable, reachable_leaves
 from strategies import make_model, trees, wild_trees
-from verify.oracle import box, grid, is_satisfiable, leaf_terms, variables
+from verify.oracle import N_TREES, box, grid, hard_trees, is_satisfiable, law, leaf_terms, variables
 
 small_trees = st.integers(2, 4).flatmap(lambda d: trees(n_features=d, max_splits=7))
+classifiers = st.integers(2, 4).flatmap(lambda d: trees(kind="class", n_features=d, max_splits=5))
 
 
-@settings(max_examples=200)
-@given(tree=small_trees)
-def test_agrees_with_exact_arithmetic(tree):
-    found = reachable_leaves(tree, Domain(-2.0, 2.0))
-    x = variables(tree)
-    assert found.check()
-    for leaf, verdict in enumerate(found.verdicts):
-        if verdict.status == "reachable":
-            assert_array_equal(tree.apply(verdict.witness[None]), [leaf])
-            assert (np.abs(verdict.witness) <= 2).all()
-        elif verdict.status == "unreachable":
-            assert not is_satisfiable(box(x, -2, 2) + leaf_terms(tree, leaf, x, inside=True))
-        else:  # only what has no inside may be left open
-            assert not is_satisfiable(box(x, -2, 2) + leaf_terms(tree, leaf, x, inside=True))
+@pytest.mark.parametrize("n", N_TREES)
+def test_agrees_with_exact_arithmetic(n):
+    @law(n, *({"tree": tree} for tree in hard_trees("constant")), tree=small_trees)
+    def agrees(tree):
+        found = reachable_leaves(tree, Domain(-2.0, 2.0))
+        x = variables(tree)
+        assert found.check()
+        for leaf, verdict in enumerate(found.verdicts):
+            if verdict.status == "reachable":
+                assert_array_equal(tree.apply(verdict.witness[None]), [leaf])
+                assert (np.abs(verdict.witness) <= 2).all()
+            else:  # only what has no inside may be left open
+                assert not is_satisfiable(box(x, -2, 2) + leaf_terms(tree, leaf, x, inside=True))
+
+    agrees()
+
+
+@pytest.mark.parametrize("n", N_TREES)
+def test_classes_that_may_occur_are_those_of_exact_arithmetic(n):
+    @law(n, *({"tree": tree} for tree in hard_trees("class")), tree=classifiers)
+    def agrees(tree):
+        x, domain = variables(tree), Domain(-2.0, 2.0, A=np.ones((1, tree.n_features)), b=[1.0])
+        inside = [*box(x, -2, 2, inside=True), sum(x) < 1]
+        open_ = {
+            tree.class_names[tree.leaf_class[leaf]]
+            for leaf in range(tree.n_leaves)
+            if is_satisfiable(inside + leaf_terms(tree, leaf, x, inside=True))
+        }
+        for name, verdict in possible_classes(tree, domain).items():
+            answer = never(tree, domain, name)
+            assert (answer.status == "yes") == (verdict.status == "unreachable")
+            assert all(proof.check() for proof in answer.proofs)
+            if name in open_:
+                assert answer.status == "no"
+            if answer.status == "no":
+                assert tree.predict(answer.witness[None])[0] == name
+                assert (np.abs(answer.witness) <= 2).all()
+
+    agrees()
 
 
 @settings(max_examples=50)

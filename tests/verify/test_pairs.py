@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
+import z3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
@@ -12,7 +15,20 @@ from dtsemnet.tree import Topology, Tree, canonical
 from dtsemnet.verify import Domain, difference, equivalent, monotone, prune_unreachable, simplify
 from dtsemnet.verify.pairs import product
 from strategies import trees
-from verify.oracle import grid
+from verify.oracle import (
+    N_TREES,
+    affine,
+    answer,
+    box,
+    grid,
+    hard_trees,
+    is_satisfiable,
+    law,
+    leaf_terms,
+    number,
+    optimum,
+    variables,
+)  # fmt: skip
 
 BOX = Domain(-1.0, 1.0)
 POINTS = grid(2, -1.0, 1.0, 33)
@@ -51,6 +67,71 @@ def test_difference_finds_every_disagreement_of_a_grid(case, tolerance):
         one, other = a.predict(region.witness[None])[0], b.predict(region.witness[None])[0]
         assert one != other if a.is_classifier else abs(one - other) > tolerance
     assert equivalent(a, b, BOX, tolerance=tolerance).status != ("yes" if apart.any() else "never")
+
+
+def exact_disagreements(a, b, tolerance):
+    """Pairs of leaves with a point on which answers differ by more, in real arithmetic."""
+    x, found = variables(a), set()
+    for i in range(a.n_leaves):
+        for j in range(b.n_leaves):
+            terms = box(x, -1, 1) + leaf_terms(a, i, x, inside=False) + leaf_terms(b, j, x, inside=False)
+            if a.is_classifier:
+                terms += [] if a.leaf_class[i] != b.leaf_class[j] else [False]
+            else:
+                gap = answer(a, i, 0, x) - answer(b, j, 0, x)
+                terms.append(z3.Or(gap > number(tolerance), gap < number(-tolerance)))
+            if is_satisfiable(terms):
+                found.add((i, j))
+    return found
+
+
+@pytest.mark.parametrize("n", N_TREES)
+def test_difference_is_that_of_exact_arithmetic(n):
+    hard = [{"case": (one, other), "tolerance": 0.5} for one, other in itertools.pairwise(hard_trees("linear"))]
+    hard += [{"case": (one, other), "tolerance": 0.0} for one, other in itertools.pairwise(hard_trees("class"))]
+    cases = st.tuples(st.integers(2, 4), st.sampled_from(["class", "constant", "linear", "guard"])).flatmap(
+        lambda face: st.tuples(*[trees(kind=face[1], n_features=face[0], max_splits=3)] * 2)
+    )
+
+    @law(n, *hard, case=cases, tolerance=st.sampled_from([0.0, 0.5]))
+    def agrees(case, tolerance):
+        a, b = (plain(tree) for tree in case)
+        found, exact = difference(a, b, BOX, tolerance=tolerance), exact_disagreements(a, b, tolerance)
+        told = {(region.leaf_a, region.leaf_b) for region in found.regions}
+        assert exact <= told | set(found.undecided)
+        for region in found.regions:
+            assert (a.apply(region.witness[None])[0], b.apply(region.witness[None])[0]) == (
+                region.leaf_a,
+                region.leaf_b,
+            )
+        status = equivalent(a, b, BOX, tolerance=tolerance).status
+        assert status == ("no" if told else "undecided" if found.undecided else "yes")
+
+    agrees()
+
+
+@pytest.mark.parametrize("n", N_TREES)
+def test_simplified_scores_move_by_the_bound_and_no_more(n):
+    cases = st.integers(2, 4).flatmap(lambda d: trees(kind="constant", n_features=d, max_splits=4))
+
+    @law(
+        n,
+        *({"tree": tree, "tolerance": 0.4} for tree in hard_trees("constant")),
+        tree=cases,
+        tolerance=st.sampled_from([0.1, 0.4, 0.9]),
+    )
+    def agrees(tree, tolerance):
+        found, x = simplify(tree, tolerance, BOX), variables(tree)
+        for i, shift in enumerate(found.score_shift.tolist()):
+            before = affine(tree.weight[i], tree.bias[i], x)
+            after = affine(found.tree.weight[i], found.tree.bias[i], x)
+            exact = -min(optimum(box(x, -1, 1), sign * (before - after)) for sign in (1, -1))
+            assert exact <= shift <= float(exact) * (1 + 1e-6) + 1e-9
+            changes = z3.And(before > 0, after <= 0), z3.And(before <= 0, after > 0)
+            far = z3.Or(after > number(shift), after < -number(shift))
+            assert not is_satisfiable([*box(x, -1, 1), z3.Or(*changes), far])
+
+    agrees()
 
 
 @settings(max_examples=30)

@@ -20,3 +20,29 @@ def test_report_lists_every_leaf_output_and_share():
     assert text.count("| reachable |") == 3
     assert f"- {certify(tree, X, 0.9, y=y)}" in text
     assert "Certificates hold in rational arithmetic: True" in text
+    assert "| a | yes |\n| b | yes |" in text
+
+
+def test_statements_say_what_holds_and_what_shows_it():
+    tree = Tree(
+        Topology.complete(1), [[1.0, -1.0]], [-1.5], [[0.9, 0.1], [0.2, 0.8]],
+        class_names=["no", "yes"], feature_names=["income", "debt"],
+    )  # fmt: skip
+    poor = Domain(0, 1)
+    report = audit(tree, poor, never_output=["yes", "no"], monotone_in=["income"])
+    assert [said.status for said in report.statements] == ["yes", "no", "yes"]
+    assert report.classes == {"no": "reachable", "yes": "unreachable"}
+    rich = audit(tree, Domain(0, 4), never_output=["yes"], monotone_in=["income", "debt"], output="yes")
+    assert [said.status for said in rich.statements] == ["no", "yes", "no"]
+    text = rich.to_markdown()
+    assert "| never 'yes' | no | `" in text
+    assert "| raising debt never lowers the probability of 'yes' | no | `" in text
+    assert "| yes | never, proved |" in report.to_markdown()
+
+
+def test_time_that_runs_out_is_told():
+    rng = np.random.default_rng(0)
+    tree = Tree(Topology.complete(3), rng.normal(size=(7, 4)), rng.normal(size=7), rng.normal(size=(8, 1)))
+    said = audit(tree, Domain(-1, 1), monotone_in=[0], time_limit=0.0).statements[0]
+    assert said.status == "undecided"
+    assert "is not ruled out" in said.shown_by

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from dtsemnet.tree import Topology, Tree
 from dtsemnet.verify import Domain, certify, robustness
 from strategies import eighths, make_model, trees
-from verify.oracle import grid, is_satisfiable, leaf_terms, number, optimum, variables
+from verify.oracle import N_TREES, grid, hard_trees, is_satisfiable, law, leaf_terms, number, optimum, variables
 
-classifiers = st.integers(2, 3).flatmap(
+classifiers = st.integers(2, 4).flatmap(
     lambda d: st.tuples(trees(kind="class", n_features=d, max_splits=6), eighths((d,), limit=8))
 )
 ORDER = {"inf": np.inf, 1: 1, 2: 2}
@@ -35,21 +35,30 @@ def exact_radius(tree, x, norm):
     return min(radii, default=None)
 
 
-@settings(max_examples=60)
-@given(case=classifiers, norm=st.sampled_from(["inf", 1]))
-def test_radius_is_the_exact_optimum(case, norm):
-    tree, x = case
-    found, exact = robustness(tree, x, norm), exact_radius(tree, x, norm)
-    assert found.lower <= found.upper
-    if exact is None:
-        assert found.point is None
-        return
-    if found.point is not None:
-        assert tree.predict(found.point[None])[0] == found.other != found.label
-        assert np.linalg.norm(found.point - x, ORDER[norm]) <= found.upper * (1 + 1e-12)
-    # A certified radius may stop short of a leaf thinner than rounding, never reach past the optimum.
-    assert found.lower <= float(exact) * (1 + 1e-12)
-    assert found.lower >= float(exact) * (1 - 1e-6) - 1e-9
+@pytest.mark.parametrize("n", N_TREES)
+def test_radius_is_the_exact_optimum(n):
+    hard = [
+        {"case": (tree, np.array(x)), "norm": "inf"} for tree in hard_trees("class") for x in ([0.0, 0.0], [1.0, -0.5])
+    ]
+
+    @law(n, *hard, case=classifiers, norm=st.sampled_from(["inf", 1]))
+    def agrees(case, norm):
+        tree, x = case
+        found, exact = robustness(tree, x, norm), exact_radius(tree, x, norm)
+        assert found.lower <= found.upper
+        if found.point is not None:
+            assert tree.predict(found.point[None])[0] == found.other != found.label
+            assert np.linalg.norm(found.point - x, ORDER[norm]) <= found.upper * (1 + 1e-12)
+        if exact is None:
+            return
+        # A certified radius may stop short of a leaf thinner than rounding, never reach past the optimum.
+        assert found.lower <= float(exact) * (1 + 1e-12) + 1e-300  # the nearest double may lie beyond the infimum
+        assert found.lower >= float(exact) * (1 - 1e-6) - 1e-9
+        for epsilon, status in ((0.99 * float(exact) - 1e-6, "certified"), (1.01 * found.upper + 1e-6, "broken")):
+            if np.isfinite(epsilon) and epsilon >= 0:
+                assert certify(tree, x[None], epsilon, norm).status[0] == status
+
+    agrees()
 
 
 @settings(max_examples=60)
@@ -57,7 +66,7 @@ def test_radius_is_the_exact_optimum(case, norm):
 def test_no_point_of_a_grid_breaks_the_radius(case, norm):
     tree, x = case
     found = robustness(tree, x, norm)
-    X = grid(len(x), -3.0, 3.0, 41 if len(x) == 2 else 17)
+    X = grid(len(x), -3.0, 3.0, {2: 41, 3: 17, 4: 9}[len(x)])
     other = tree.predict(X) != tree.predict(x[None])[0]
     size = np.linalg.norm(X - x, ORDER[norm], axis=1)
     assert found.lower <= size[other].min(initial=np.inf)
@@ -96,6 +105,23 @@ def test_axis_aligned_radius_is_exact_to_the_last_double():
     found = robustness(tree, [0.0, 0.0])
     assert 1.0 - 1e-15 < found.lower <= found.upper <= 1.0 + 1e-14
     assert found.point[0] > 1.0
+
+
+@pytest.mark.parametrize("norm", ["inf", 1, 2])
+def test_radius_is_sharp_where_columns_differ_in_size_by_many_magnitudes(norm):
+    # The cube that is searched first is as wide as the largest column; there small columns would round by much.
+    rng = np.random.default_rng(0)
+    size = np.array([1e5, 1e3, 1.0, 1e-2, 1e-3])
+    value = np.eye(2)[rng.integers(0, 2, 16)]
+    tree = Tree(
+        Topology.complete(4), rng.normal(size=(15, 5)) / size, rng.normal(size=15), value, class_names=["a", "b"]
+    )
+    for x in rng.normal(size=(5, 5)) * size:
+        found = robustness(tree, x, norm)
+        assert tree.predict(found.point[None])[0] == found.other
+        assert found.upper - found.lower <= 1e-6 * found.upper
+        sample = x + found.lower * rng.uniform(-1, 1, (2000, 5)) / (1 if norm == "inf" else 5)
+        assert (tree.predict(sample) == found.label).all()
 
 
 def test_domain_enlarges_the_radius():

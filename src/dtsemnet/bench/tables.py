@@ -8,9 +8,10 @@
 ``sets``        names from the catalogue, ``datasets.toml`` beside the table
 ``methods``     what is run by default
 ``seeds``       how many seeds are run by default, ``published_seeds`` those published
-``protocols``   what is run by default, of ``paper`` and ``honest``
+``protocols``   what is run by default, of ``paper``, ``honest`` and ``whole``
 ``heights``     what the honest protocol chooses from; ``[height]`` the paper's by set
 ``unbounded``   methods that have no fixed height
+``lead``        whether the report compares the first method with published figures to reach
 ``reads``       other files of records that count here too, such as those of another table
 ``published``   by method and set: ``mean``, ``sd``, and where told ``height``, ``train``,
                 ``train_sd``, ``seconds``; ``[distance]`` the published average distances
@@ -61,6 +62,7 @@ class Table:
     height: Mapping[str, int] = field(default_factory=dict)
     unbounded: Sequence[str] = ()
     reads: Sequence[str] = ()
+    lead: bool = False
     datasets: str = "datasets.toml"
     published: Mapping[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
     distance: Mapping[str, float] = field(default_factory=dict)

@@ -250,6 +250,8 @@ def _show(model: Path, report: Any) -> None:
                 for name, low, high in ((n, f.minimum, f.maximum) for n, f in zip(_names(report), report.outputs))
             ],
         )
+    if report.certified or report.statements:
+        say()
     for outcome in report.certified:
         say(str(outcome))
     for said in report.statements:

@@ -18,6 +18,7 @@ A JSON object with these fields (arrays as :mod:`dtsemnet.explorer.arrays` packs
 ``rows``        null without X: see :mod:`dtsemnet.explorer.rows`
 ``leaves``      null without X: counts and metrics of all rows, see :mod:`dtsemnet.explorer.rows`
 ``image``       null, or ``shape`` and ``mean``, the mean picture of each leaf (null without X)
+``proofs``      null, or ``status`` and ``reason`` of each leaf, and ``shares``, a text for each certified distance
 ==============  ==========================================================================================
 
 The page folds affine columns into raw units for reading, and repeats the encoder and the
@@ -42,7 +43,13 @@ Floats = NDArray[np.float64]
 
 
 def describe(
-    model: Model, table: Table | None, *, title: str, max_rows: int, image_shape: tuple[int, int] | None
+    model: Model,
+    table: Table | None,
+    *,
+    title: str,
+    max_rows: int,
+    image_shape: tuple[int, int] | None,
+    proofs: Any = None,
 ) -> dict[str, Any]:
     """Build the description of a model, with the rows of a table or without.
 
@@ -68,6 +75,16 @@ def describe(
         "rows": None if table is None else table.sample(max_rows),
         "leaves": None if table is None else table.leaves(),
         "image": None if image_shape is None else _image(image_shape, table),
+        "proofs": None if proofs is None else _proofs(proofs),
+    }
+
+
+def _proofs(report: Any) -> dict[str, Any]:
+    verdicts = report.leaves.verdicts
+    return {
+        "status": [verdict.status for verdict in verdicts],
+        "reason": [None if verdict.proof is None else verdict.proof.reason for verdict in verdicts],
+        "shares": [str(outcome) for outcome in report.certified],
     }
 
 

@@ -134,8 +134,9 @@ class Drawing {
 
   drawNode(node, marks) {
     const { context: c, theme } = this;
-    c.globalAlpha = node.faded ? 0.35 : 1;
     const { x, y, wide, tall, id } = node;
+    const gone = id < 0 && this.facts.isUnreachable(~id);
+    c.globalAlpha = node.faded ? 0.35 : gone ? 0.5 : 1;
     const left = x - wide / 2,
       top = y - tall / 2;
     if (marks.on && id >= 0 && (node.look === "tick" || node.look === "dot")) {
@@ -156,10 +157,31 @@ class Drawing {
     else if (id >= 0) this.drawSplit(node, left, top);
     else this.drawLeaf(node, left, top);
     c.globalAlpha = 1;
+    if (gone) this.strike(node, left, top);
     if (marks.hit) this.outline(left - 3, top - 3, wide + 6, tall + 6, theme.mark, 3);
     if (marks.on && (id < 0 || node.look === "card" || node.look === "chip"))
       this.outline(left, top, wide, tall, theme.accent, 2);
     if (marks.chosen) this.outline(left - 3, top - 3, Math.max(wide, 4) + 6, tall + 6, theme.ink, 2.5);
+  }
+
+  // A leaf that nothing reaches has a dashed edge; where it is too small to say so in words it is crossed out.
+  strike({ look, wide, tall, faded }, left, top) {
+    const { context: c, theme } = this;
+    c.globalAlpha = faded ? 0.35 : 1;
+    if (look === "card" || look === "chip") {
+      c.setLineDash([4, 3]);
+      this.outline(left, top, wide, tall, theme.soft, 1.2);
+      c.setLineDash([]);
+    }
+    if (look !== "card") {
+      c.lineWidth = look === "tick" ? 0.6 : 1.2;
+      c.strokeStyle = theme.soft;
+      c.beginPath();
+      c.moveTo(left, top + tall);
+      c.lineTo(left + wide, top);
+      c.stroke();
+    }
+    c.globalAlpha = 1;
   }
 
   drawChip({ id, wide, tall, x, y }, left, top) {

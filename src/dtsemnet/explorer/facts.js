@@ -132,7 +132,23 @@ class Facts {
     return level === null ? "linear" : `\u2248 ${Words.number(level, 3)}`;
   }
 
+  // Whether a leaf is proved to be out of reach.
+  isUnreachable(leaf) {
+    return this.model.proofs !== null && this.model.proofs.status[leaf] === "unreachable";
+  }
+
+  // What is proved about a leaf, as a sentence, or null.
+  proof(leaf) {
+    const { proofs } = this.model;
+    if (proofs === null) return null;
+    const status = proofs.status[leaf];
+    if (status === "reachable") return "Proved: an input of the domain comes here.";
+    if (status === "unreachable") return `Proved: no input of the domain comes here, since ${proofs.reason[leaf]}.`;
+    return "Undecided: the leaf is thinner than rounding can tell.";
+  }
+
   leafDetail(leaf) {
+    if (this.isUnreachable(leaf)) return "unreachable";
     const { model } = this,
       n = this.rows(~leaf);
     const size = n === null ? "" : Words.plural(n, "row");
@@ -163,6 +179,10 @@ class Facts {
       Words.plural(model.nLeaves, "leaf", "leaves"),
       Words.plural(model.columns.length, "column"),
     ];
+    if (model.proofs !== null) {
+      const gone = model.proofs.status.filter((status) => status === "unreachable").length;
+      parts.push(`${Words.plural(gone, "leaf", "leaves")} proved unreachable`, ...model.proofs.shares);
+    }
     if (model.leaves === null) return parts.join(" \u00b7 ");
     const n = this.total[model.nLeaves];
     if (model.leaves.right)
@@ -219,7 +239,8 @@ class Facts {
     return Array.from(model.value.subarray(leaf * model.nOutputs, (leaf + 1) * model.nOutputs));
   }
 
-  // Nodes that a search names: a number, a class, or a column that is among the five largest terms of a split.
+  // Nodes that a search names: a number, a class, a column that is among the five largest terms of a split, or
+  // "unreachable" where leaves are proved to be so.
   find(query) {
     const text = query.trim().toLowerCase(),
       hits = [];
@@ -241,6 +262,7 @@ class Facts {
     }
     for (let leaf = 0; leaf < model.nLeaves; leaf++) {
       if (numbered && numbered[1] !== "split" && Number(numbered[2]) === leaf) hits.push(~leaf);
+      else if (text === "unreachable" && this.isUnreachable(leaf)) hits.push(~leaf);
       else if (model.classes !== null && classes[Routing.leafClass(model, leaf)]) hits.push(~leaf);
     }
     return hits;

@@ -41,6 +41,7 @@ def to_html(
     title: str | None = None,
     max_rows: int = 1000,
     image_shape: tuple[int, int] | None = None,
+    proofs: Any = None,
 ) -> Path:
     """Write a page that shows a tree and answers what-if questions, as the tree does, to the bit.
 
@@ -62,6 +63,9 @@ def to_html(
         rows. 0 gives counts, metrics and ranges without any row.
     image_shape : (height, width), optional
         Show splits, leaves and the input as pictures: columns are pixels, row by row.
+    proofs : Report, optional
+        What :func:`dtsemnet.verify.audit` found about the same tree: leaves that no input of its domain reaches are
+        marked, and the share of rows certified stands in the heading.
 
     Returns
     -------
@@ -88,9 +92,11 @@ def to_html(
     if not target.parent.is_dir():
         raise FileNotFoundError(f"path lies in {str(target.parent)!r}, which is no folder; make it first.")
     shape = None if image_shape is None else _check_shape(image_shape, model)
+    if proofs is not None and proofs.model.fingerprint() != model.fingerprint():
+        raise ValueError("proofs speak of another tree; pass audit(tree, ...) of the tree that is shown.")
     table = None if X is None else Table(model, X, y)
     heading = _default_title(model) if title is None else str(title)
-    description = describe(model, table, title=heading, max_rows=max_rows, image_shape=shape)
+    description = describe(model, table, title=heading, max_rows=max_rows, image_shape=shape, proofs=proofs)
     return write_atomically(target, _fill(heading, description))
 
 

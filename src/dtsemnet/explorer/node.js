@@ -166,6 +166,7 @@ class NodePanel {
         ? this.figure(~leaf, "Mean of the rows")
         : null,
       ...(model.classes === null ? this.numbers(leaf) : this.classes(leaf)),
+      facts.proof(leaf) === null ? null : this.section("Proofs", this.note(facts.proof(leaf))),
       this.section(lines.length > 1 ? "Rows come here if all hold" : "Rows come here if", region),
     ];
   }

@@ -4,6 +4,7 @@ from dtsemnet.verify.bounds import Extreme, OutputBounds, lipschitz, output_boun
 from dtsemnet.verify.compare import Difference, Disagreement, difference, equivalent
 from dtsemnet.verify.counterfactual import Counterfactual, counterfactual
 from dtsemnet.verify.domain import Domain
+from dtsemnet.verify.jump import Jump, largest_jump
 from dtsemnet.verify.leaves import (
     Answer,
     Reachability,
@@ -13,7 +14,7 @@ from dtsemnet.verify.leaves import (
     reachable_leaves,
 )
 from dtsemnet.verify.monotone import Monotone, monotone
-from dtsemnet.verify.report import Report, audit
+from dtsemnet.verify.report import Report, Statement, audit
 from dtsemnet.verify.robustness import Certified, Robustness, certify, robustness
 from dtsemnet.verify.settle import Proof, Verdict
 from dtsemnet.verify.simplify import Simplified, simplify
@@ -38,6 +39,8 @@ __all__ = [
     "Extreme",
     "output_bounds",
     "lipschitz",
+    "Jump",
+    "largest_jump",
     "Difference",
     "Disagreement",
     "difference",
@@ -47,5 +50,6 @@ __all__ = [
     "Simplified",
     "simplify",
     "Report",
+    "Statement",
     "audit",
 ]

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from dtsemnet.tree import Model, as_model
 from dtsemnet.verify.domain import Domain
+from dtsemnet.verify.gap import Gap, largest_gap, lines_of
 from dtsemnet.verify.leaves import Answer, Reachability, explore
-from dtsemnet.verify.pairs import product, proved_least
-from dtsemnet.verify.regions import Cuts, rounding_bound
-from dtsemnet.verify.settle import way_inside, witness_at
+from dtsemnet.verify.pairs import product
+from dtsemnet.verify.regions import Cuts
+from dtsemnet.verify.settle import ways_inside, witness_at
 from dtsemnet.verify.space import bind
 
 __all__ = ["Difference", "Disagreement", "difference", "equivalent"]
@@ -167,44 +168,37 @@ def _disagreement(a: Model, b: Model, cuts: Cuts, found: Reachability, pair: int
     if a.is_classifier or np.isnan(verdict.margin):
         return False
     leaf_a, leaf_b = divmod(pair, b.tree.n_leaves)
+    space, region = cuts.space, found.regions[pair]
+    rows, right, _ = cuts.rows(region)
     largest = 0.0
     for o in range(a.tree.n_outputs):
-        for sign in (1.0, -1.0):
-            bound, point = _largest_gap(a, b, cuts, found, (leaf_a, leaf_b, o), sign)
-            largest = max(largest, bound)
-            if point is not None and bound > tolerance:
-                inside = None if verdict.witness is None else cuts.space.model.transform(verdict.witness[None])[0]
-                box = found.regions[pair].lower, found.regions[pair].upper
-
-                def differs(row: NDArray[Any]) -> bool:
-                    return bool(_gap(a, b, row[None], tolerance)[0])
-
-                row = witness_at(cuts, way_inside(point, lambda inside=inside: inside), *box, differs)  # type: ignore[misc]
-                if row is not None:
-                    return row
+        one, other = (
+            lines_of(model.tree, o, space.lower, space.upper)[leaf] for model, leaf in ((a, leaf_a), (b, leaf_b))
+        )
+        for ours, theirs in ((one, other), (other, one)):
+            gap = largest_gap(cuts, (rows, right), (region.lower, region.upper), ours, theirs, enough=tolerance)
+            largest = max(largest, gap.upper)
+            row = _apart(a, b, cuts, found, pair, tolerance, gap) if gap.upper > tolerance else None
+            if row is not None:
+                return row
     return largest <= tolerance
 
 
-def _largest_gap(
-    a: Model, b: Model, cuts: Cuts, found: Reachability, place: tuple[int, int, int], sign: float
-) -> tuple[float, Floats | None]:
-    """Bound ``sign`` times the difference of two leaves from above; clipping to a guard moves nothing apart."""
-    leaf_a, leaf_b, o = place
-    d = a.tree.n_features
-    lines = []
-    for model, leaf in ((a, leaf_a), (b, leaf_b)):
-        coef = np.zeros(d) if model.tree.coef is None else model.tree.coef[leaf, o]
-        lines.append((coef, float(model.tree.value[leaf, o])))
-    (u, p), (v, q) = lines
-    space = cuts.space
-    error = rounding_bound(np.stack([u, v]), np.array([p, q]), space.lower, space.upper).sum() * 4
-    least, point = proved_least(cuts, found.regions[leaf_a * b.tree.n_leaves + leaf_b], sign * (v - u), sign * (q - p))
-    apart = 0.0
-    for ours, theirs in zip(a.tree.guard, b.tree.guard):
-        one, other = ours[leaf_a, o], theirs[leaf_b, o]
-        apart = max(apart, 0.0 if one == other else abs(one - other))
-    exact = not u.any() and not v.any()
-    return -least + (0.0 if exact else float(error)) + apart, point
+def _apart(
+    a: Model, b: Model, cuts: Cuts, found: Reachability, pair: int, tolerance: float, gap: Gap
+) -> NDArray[Any] | None:
+    """A row near the points of the largest gap on which two leaves disagree."""
+    witness, region = found.verdicts[pair].witness, found.regions[pair]
+    inside = None if witness is None else cuts.space.model.transform(witness[None])[0]
+
+    def differs(row: NDArray[Any]) -> bool:
+        return int(cuts.space.model.apply(row[None])[0]) == pair and bool(_gap(a, b, row[None], tolerance)[0])
+
+    rows, right, _ = cuts.rows(region)
+    box = region.lower, region.upper
+    ways = (ways_inside(point, (rows, right), box, inside) for point in gap.points)
+    shown = (witness_at(cuts, way, *box, differs) for way in ways)
+    return next((row for row in shown if row is not None), None)
 
 
 def _gap(a: Model, b: Model, X: Any, tolerance: float) -> NDArray[np.bool_]:

@@ -9,14 +9,14 @@ lie in different leaves, so that they differ in what they change and not in the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dtsemnet.tree import Model, as_model
-from dtsemnet.verify.distance import nearest_leaf
+from dtsemnet.verify.distance import Found, nearest_leaf
 from dtsemnet.verify.domain import Domain, Name
 from dtsemnet.verify.regions import Cuts
 from dtsemnet.verify.robustness import allow_for_maps, hold, measure, read_row
@@ -98,12 +98,10 @@ def counterfactual(
         raise ValueError(f"n must be at least 1, got {n!r}.")
     row = read_row(model, x)
     held = frozenset(column_number(model, name) for name in immutable)
-    whole = Domain(
-        domain.lower, domain.upper, A=domain.A, b=domain.b, integer=(*domain.integer, *integer), fixed=domain.fixed,
-        categories=domain.categories, missing=domain.missing,
-    )  # fmt: skip
+    whole = replace(domain, integer=(*domain.integer, *integer))
     space = hold(bind(model, whole), row, held, categories=False)
-    cuts, distance = Cuts(space), measure(space, row, "1", _costs(model, space.column_lower, space.column_upper, cost))
+    costs = _costs(model, space.column_lower, space.column_upper, cost)
+    cuts, distance = Cuts(space), measure(space, row, "1", costs)
     goal = model.tree.leaf_class == model.class_names.index(target)
     shown: list[Counterfactual] = []
     for _ in range(n):
@@ -111,8 +109,8 @@ def counterfactual(
         found = allow_for_maps(space, distance, nearest_leaf(cuts, distance, goal, skip=seen))
         if found.row is None:
             break
-        point = _tidy(space, row, found.row, found.leaf)
-        price = min(found.upper, distance.of(model.transform(point[None])[0].astype(np.float64)))
+        point = _tidy(space, costs, row, found)
+        price = distance.of(model.transform(point[None])[0].astype(np.float64))
         changes = _changes(model, row, point)
         shown.append(Counterfactual(point, target, price, min(found.lower, price), changes, found.leaf))
     return shown
@@ -135,17 +133,21 @@ def _costs(model: Model, lower: Floats, upper: Floats, cost: Any) -> Floats:
     return costs
 
 
-def _tidy(space: Space, before: NDArray[Any], after: NDArray[Any], leaf: int) -> NDArray[Any]:
-    """Take back changes too small to matter, where the leaf stays: they come from moving inside it."""
-    model = space.model
+def _tidy(space: Space, costs: Floats, before: NDArray[Any], found: Found) -> NDArray[Any]:
+    """Hold the columns that changed by next to nothing, which only moved to get off the edge, and search once more."""
+    assert found.row is not None
     width = space.column_upper - space.column_lower
-    for j, column in enumerate(model.encoder.columns):
-        if column.categories is None and 0 < _apart(before[j], after[j]) <= 1e-8 * width[j]:
-            tried = after.copy()
-            tried[j] = before[j]
-            if space.holds(tried) and int(model.apply(tried[None])[0]) == leaf:
-                after = tried
-    return after
+    tiny = frozenset(
+        j
+        for j, column in enumerate(space.model.encoder.columns)
+        if column.categories is None and 0 < _apart(before[j], found.row[j]) <= 1e-8 * width[j]
+    )
+    if not tiny:
+        return found.row
+    held = hold(space, before, tiny, categories=False)
+    goal = np.arange(space.model.tree.n_leaves) == found.leaf
+    again = nearest_leaf(Cuts(held), measure(held, before, "1", costs), goal)
+    return again.row if again.row is not None and again.upper <= found.upper * (1 + 1e-6) else found.row
 
 
 def _apart(old: Any, new: Any) -> float:

@@ -9,7 +9,7 @@ which is checked in rational arithmetic.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,8 @@ class Domain:
         for all such values, None for a missing one.
     missing : sequence of int or str, default=()
         Columns of numbers that may be missing. Otherwise values are there.
+    ranges : mapping of column to (low, high), optional
+        Narrower ends of single columns; see :meth:`narrow`.
 
     Examples
     --------
@@ -61,6 +63,7 @@ class Domain:
     fixed: Mapping[Name, Any] = field(default_factory=dict)
     categories: Mapping[Name, tuple[Scalar | None, ...]] = field(default_factory=dict)
     missing: tuple[Name, ...] = ()
+    ranges: Mapping[Name, tuple[float, float]] = field(default_factory=dict)
 
     def __init__(
         self,
@@ -73,6 +76,7 @@ class Domain:
         fixed: Mapping[Name, Any] | None = None,
         categories: Mapping[Name, Sequence[Scalar | None]] | None = None,
         missing: Sequence[Name] = (),
+        ranges: Mapping[Name, tuple[float, float]] | None = None,
     ) -> None:
         low, high = _end("lower", lower), _end("upper", upper)
         try:
@@ -90,6 +94,7 @@ class Domain:
         put: dict[str, Any] = {"lower": low, "upper": high, "A": matrix, "b": bound, "integer": tuple(integer)}
         kinds = {key: tuple(values) for key, values in (categories or {}).items()}
         put |= {"fixed": dict(fixed or {}), "categories": kinds, "missing": tuple(missing)}
+        put["ranges"] = {name: _range(name, ends) for name, ends in (ranges or {}).items()}
         for name, content in put.items():
             object.__setattr__(self, name, content)
 
@@ -134,6 +139,54 @@ class Domain:
                 missing += [name] if lost.any() else []
         return cls(low, high, categories=kinds, missing=missing, integer=integer)
 
+    @classmethod
+    def from_space(cls, space: Any, *, limit: float | None = None, integer: Sequence[Name] = ()) -> Domain:
+        """Take the bounds of the observations of an environment, for proofs about a policy.
+
+        Parameters
+        ----------
+        space : gymnasium.spaces.Box
+            Such as ``env.observation_space``, of one dimension.
+        limit : float, optional
+            Where an end lies beyond it, or is infinite, it is moved there. Many environments bound some of their
+            observations by the largest float, which says nothing.
+        integer : sequence of int or str, default=()
+            Observations that are integers, such as contacts, which are 0 or 1.
+
+        Examples
+        --------
+        >>> from types import SimpleNamespace
+        >>> space = SimpleNamespace(low=np.array([-1.0, -np.inf]), high=np.array([1.0, np.inf]))
+        >>> domain = Domain.from_space(space, limit=10.0)
+        >>> domain.lower, domain.upper
+        (array([ -1., -10.]), array([ 1., 10.]))
+        """
+        low, high = getattr(space, "low", None), getattr(space, "high", None)
+        if low is None or high is None or np.ndim(low) != 1:
+            raise TypeError(
+                f"space must be a Box of one dimension, got {space!r}; flatten it, or give the ends to Domain."
+            )
+        if limit is not None and not (np.isfinite(limit) and limit > 0):
+            raise ValueError(f"limit must be a positive number, got {limit!r}.")
+        ends = (np.asarray(end, dtype=np.float64) for end in (low, high))
+        low, high = (end if limit is None else np.clip(end, -limit, limit) for end in ends)
+        return cls(low, high, integer=integer)
+
+    def narrow(self, ranges: Mapping[Name, tuple[float, float]]) -> Domain:
+        """Keep the part of the domain in which some columns lie between two numbers.
+
+        Examples
+        --------
+        >>> Domain(-1.0, 1.0).narrow({"angle": (0.1, 0.5), "speed": (0.0, 1.0)})
+        Domain(any number of columns, 2 narrowed)
+        """
+        both = dict(self.ranges)
+        for name, ends in ranges.items():
+            low, high = _range(name, ends)
+            before = both.get(name, (-np.inf, np.inf))
+            both[name] = max(low, before[0]), min(high, before[1])
+        return replace(self, ranges=both)
+
     @property
     def n_columns(self) -> int | None:
         """Number of columns, None where single numbers stand for the ends of any number of them."""
@@ -142,12 +195,27 @@ class Domain:
     def __repr__(self) -> str:
         parts = ["any number of columns" if self.n_columns is None else _count(self.n_columns, "column")]
         parts += [] if self.b is None else [_count(len(self.b), "constraint")]
-        counts = (len(self.integer), "integer"), (len(self.fixed), "fixed"), (len(self.missing), "may be missing")
+        counts = (
+            (len(self.ranges), "narrowed"),
+            (len(self.integer), "integer"),
+            (len(self.fixed), "fixed"),
+            (len(self.missing), "may be missing"),
+        )
         return f"Domain({', '.join(parts + [f'{n} {word}' for n, word in counts if n])})"
 
 
 def _count(number: int, word: str) -> str:
     return f"{number} {word}{'s' * (number != 1)}"
+
+
+def _range(name: Name, ends: Any) -> tuple[float, float]:
+    try:
+        low, high = (float(end) for end in ends)
+    except (TypeError, ValueError):
+        raise ValueError(f"ranges must hold two numbers a column, got {ends!r} for column {name!r}.") from None
+    if not low <= high:
+        raise ValueError(f"ranges of column {name!r} must go from low to high, got {low} and {high}.")
+    return low, high
 
 
 def _end(name: str, given: ArrayLike) -> Floats:

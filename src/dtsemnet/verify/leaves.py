@@ -148,7 +148,12 @@ def possible_classes(tree: Any, domain: Domain) -> dict[Any, Verdict]:
     model = as_model(tree)
     if model.class_names is None:
         raise ValueError("tree is a regressor and has no classes; ask output_bounds.")
-    found = reachable_leaves(model, domain)
+    return class_verdicts(model, reachable_leaves(model, domain))
+
+
+def class_verdicts(model: Model, found: Reachability) -> dict[Any, Verdict]:
+    """Read off the verdicts on leaves whether a class can come out."""
+    assert model.class_names is not None
     return {
         name: _best([found.verdicts[leaf] for leaf in np.flatnonzero(model.tree.leaf_class == k)])
         for k, name in enumerate(model.class_names)

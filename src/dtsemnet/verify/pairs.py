@@ -14,11 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dtsemnet.tree import Topology, Tree
-from dtsemnet.verify.program import minimise
-from dtsemnet.verify.rational import LinearBound
-from dtsemnet.verify.regions import Cuts, Region
 
-__all__ = ["product", "proved_least"]
+__all__ = ["product"]
 
 Floats = NDArray[np.float64]
 MAX_NUMBERS = 50_000_000
@@ -62,12 +59,3 @@ def product(a: Tree, b: Tree) -> Tree:
 def _below(b: Tree, leaf: int) -> tuple[int, int] | int:
     """What stands in place of a leaf of ``a``: the root of ``b``, or its only leaf."""
     return (0, leaf) if b.n_splits else leaf
-
-
-def proved_least(cuts: Cuts, region: Region, cost: Floats, constant: float) -> tuple[float, Floats | None]:
-    """A proved lower bound of an affine function on a region, and where the solver thinks it lies."""
-    rows, right, _ = cuts.rows(region)
-    found = minimise(cost, rows, right, region.lower, region.upper)
-    multiplier = np.zeros(len(rows)) if found is None else found.multiplier
-    value = LinearBound(cost, constant, rows, right, multiplier, region.lower, region.upper).value
-    return float(np.nextafter(float(value), -np.inf)), None if found is None else found.point

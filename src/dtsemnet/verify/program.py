@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 __all__ = ["Solution", "interior", "minimise", "nearest"]
 
 Floats = NDArray[np.float64]
+MANY_COLUMNS, MAX_STEPS = 60, 40
+"""Columns from which on the cube is found by steps, and steps at most."""
 
 
 class Solution(NamedTuple):
@@ -114,15 +116,20 @@ def nearest(
         size = np.abs(matrix).max(axis=1, initial=0.0)
         size = np.where(size > 0, size, 1.0)
         matrix, room = matrix / size[:, None], room / size
+        # In units of a lower bound of the distance, so that the solver's absolute tolerances fit.
+        dual = np.abs(matrix).sum(axis=1) if norm == "inf" else np.abs(matrix).max(axis=1, initial=0.0)
+        unit = float((-room / np.where(dual > 0, dual, np.inf)).max(initial=0.0)) or 1.0
+        room, low, high = room / unit, low / unit, high / unit
     if not (np.isfinite(matrix).all() and np.isfinite(room).all()):
         return None
-    solve = _nearest_max if norm == "inf" else _nearest_sum
+    largest = _nearest_max if len(free) <= MANY_COLUMNS else _nearest_max_by_steps
+    solve = largest if norm == "inf" else _nearest_sum
     solved = solve(matrix, room, low, high)
     if solved is None:
         return None
     step, marginals, below, above = solved
     point = center.copy()
-    point[free] = np.clip(center[free] + step / weight[free], lower[free], upper[free])
+    point[free] = np.clip(center[free] + step * unit / weight[free], lower[free], upper[free])
     at_lower, at_upper = np.zeros(len(center)), np.zeros(len(center))
     at_lower[free], at_upper[free] = below * weight[free], above * weight[free]
     return Solution(point, np.maximum(-marginals, 0.0) / size, 0.0, at_lower, at_upper)
@@ -130,19 +137,45 @@ def nearest(
 
 def _nearest_max(matrix: Floats, room: Floats, low: Floats, high: Floats) -> Any:
     """Minimise t with |step| <= t."""
-    from scipy.sparse import csr_array, eye_array, hstack, vstack
-
-    k, n = matrix.shape[1], len(matrix)
-    one, column = eye_array(k), csr_array(np.ones((k, 1)))
-    stack = vstack([hstack([csr_array(matrix), csr_array((n, 1))]), hstack([one, -column]), hstack([-one, -column])])
+    n, k = matrix.shape
+    one, column = np.eye(k), np.ones((k, 1))
+    stack = np.block([[matrix, np.zeros((n, 1))], [one, -column], [-one, -column]])
     cost = np.zeros(k + 1)
     cost[-1] = 1.0
     limit = [*zip(low.tolist(), high.tolist()), (0.0, None)]
-    solved = _solve(cost, stack if k > 60 else stack.toarray(), np.concatenate([room, np.zeros(2 * k)]), limit)
+    solved = _solve(cost, stack, np.concatenate([room, np.zeros(2 * k)]), limit)
     if solved is None:
         return None
     below, above = np.maximum(solved.lower.marginals[:k], 0.0), np.maximum(-solved.upper.marginals[:k], 0.0)
     return solved.x[:k], solved.ineqlin.marginals[:n], below, above
+
+
+def _nearest_max_by_steps(matrix: Floats, room: Floats, low: Floats, high: Floats) -> Any:
+    """Find the least t at which the cube of size t holds a step, by Newton's method from below.
+
+    How far the rows are from being satisfied falls with t, convex and in straight pieces: few programs, each with as
+    many rows as the path has splits, where :func:`_nearest_max` has two more for every column.
+    """
+    n, k = matrix.shape
+    cost, columns = np.append(np.zeros(k), 1.0), np.column_stack([matrix, -np.ones(n)])
+    t, multiplier = max(0.0, float(low.max()), float(-high.min())), np.zeros(n)
+    for _ in range(MAX_STEPS):
+        ends = zip(np.maximum(low, -t).tolist(), np.minimum(high, t).tolist())
+        solved = _solve(cost, columns, room, [*ends, (None, None)])
+        if solved is None:
+            return None
+        violated = float(solved.x[-1])
+        if violated <= 1e-10:
+            break
+        multiplier = np.maximum(-solved.ineqlin.marginals, 0.0)
+        pull = multiplier @ matrix
+        slope = np.abs(pull)[np.where(pull > 0, low < -t, high > t)].sum()
+        if slope <= 0:
+            return None  # no cube is large enough
+        t += violated / slope
+    pull = multiplier @ matrix
+    below, above = (np.where(at, np.abs(pull), 0.0) for at in ((pull > 0) & (low >= -t), (pull < 0) & (high <= t)))
+    return solved.x[:k], -multiplier, below, above
 
 
 def _nearest_sum(matrix: Floats, room: Floats, low: Floats, high: Floats) -> Any:

@@ -9,11 +9,13 @@ All speak of the points ``z`` with ``G z <= h`` in a box. For any multipliers ``
 
 A double is a fraction, so the sums are exact, and what a solver's tolerance left over is in
 ``r``, where the box absorbs it. A wrong multiplier makes a weaker statement, never a wrong one.
+Denominators are powers of two, so sums are taken in integers and reduced once.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -95,24 +97,19 @@ def exact_dot(left: Floats, right: Floats) -> Fraction:
     >>> exact_dot(np.array([1e16, 1.0]), np.array([1.0, 0.5]))
     Fraction(20000000000000001, 2)
     """
-    pairs = [(a, b) for a, b in zip(left.tolist(), right.tolist()) if a and b]
-    return sum((Fraction(a) * Fraction(b) for a, b in pairs), Fraction(0))
+    return _dot(left.tolist(), right.tolist())
 
 
 def combine(multiplier: Floats, rows: Floats) -> list[Fraction]:
     """Add up rows times multipliers, without rounding."""
     used = np.flatnonzero(multiplier)
-    factors = [Fraction(y) for y in multiplier[used].tolist()]
-    total = []
-    for column in rows[used].T.tolist():
-        total.append(sum((y * Fraction(g) for y, g in zip(factors, column) if g), Fraction(0)))
-    return total
+    factors = multiplier[used].tolist()
+    return [_dot(factors, column) for column in rows[used].T.tolist()]
 
 
 def box_minimum(row: list[Fraction], lower: Floats, upper: Floats) -> Fraction:
     """Least value of a row on a box, without rounding."""
-    ends = zip(row, lower.tolist(), upper.tolist())
-    return sum((r * Fraction(low if r > 0 else high) for r, low, high in ends if r), Fraction(0))
+    return _dot(row, [low if r > 0 else high for r, low, high in zip(row, lower.tolist(), upper.tolist())])
 
 
 def distance_bound(
@@ -131,19 +128,39 @@ def distance_bound(
     """
     combined = combine(multiplier, rows)
     free = np.isfinite(weight)
-    height = sum((r * Fraction(z) for r, z in zip(combined, center.tolist()) if r), Fraction(0))
-    height -= exact_dot(multiplier, bound)
+    height = _dot(combined, center.tolist()) - exact_dot(multiplier, bound)
     if height <= 0:
         return Fraction(0)
-    parts = [abs(r) / Fraction(w) for r, w, moves in zip(combined, weight.tolist(), free) if moves]
-    if norm == "inf":
-        size = sum(parts, Fraction(0))
-    elif norm == "1":
-        size = max(parts, default=Fraction(0))
-    else:
-        size = _root_above(sum((part * part for part in parts), Fraction(0)))
+    size = _dual_norm([r for r, moves in zip(combined, free) if moves], weight[free].tolist(), norm)
     # Without a column that moves, rows that do not hold never will.
     return height / size if size else None
+
+
+def _dual_norm(row: list[Fraction], weight: list[float], norm: str) -> Fraction:
+    """Dual norm of a row whose entries are divided by weights; a root is rounded up."""
+    if norm == "1":
+        return max((abs(r) / Fraction(w) for r, w in zip(row, weight)), default=Fraction(0))
+    power = 1 if norm == "inf" else 2
+    groups: dict[float, list[Fraction]] = {}
+    for r, w in zip(row, weight):
+        groups.setdefault(w, []).append(abs(r))
+    sums = ((_dot(part, part) if power == 2 else _dot(part, [1.0] * len(part)), w) for w, part in groups.items())
+    total = sum((part / Fraction(w) ** power for part, w in sums), Fraction(0))
+    return total if power == 1 else _root_above(total)
+
+
+def _dot(left: Sequence[float | Fraction], right: Sequence[float | Fraction]) -> Fraction:
+    """Sum products of numbers whose denominators are powers of two, as integers over a common one."""
+    total, bits = 0, 0
+    for a, b in zip(left, right):
+        if not (a and b):
+            continue
+        (p, q), (r, s) = a.as_integer_ratio(), b.as_integer_ratio()
+        here = q.bit_length() + s.bit_length() - 2
+        if here > bits:
+            total, bits = total << (here - bits), here
+        total += (p * r) << (bits - here)
+    return Fraction(total, 1 << bits)
 
 
 def _root_above(square: Fraction) -> Fraction:

@@ -78,6 +78,8 @@ class Cuts:
         self._group, self._sign, seen = _parallel(tree)
         self._ordered = [] if step is None else _ordered_sums(seen, step)
         self._threshold: dict[int, tuple[float, float]] = {}
+        pairs = enumerate(tree.topology.children.tolist())
+        self._parent = {child: (split, side) for split, children in pairs for side, child in enumerate(children)}
 
     def root(self) -> Region:
         """The region of the root: the whole box."""
@@ -104,11 +106,23 @@ class Cuts:
     def rows(self, region: Region) -> tuple[Floats, Floats, NDArray[np.bool_]]:
         """Rows and right-hand sides of a region, the domain's first, and which of them a point may lie inside of."""
         oblique = [(i, side) for i, side in region.path if self.n_weights[i] > 1]
-        split, side = (np.array([pair[k] for pair in oblique], dtype=np.int64) for k in (0, 1))
+        return *self.half_spaces(oblique), np.concatenate([self.space.soft, np.ones(len(oblique), dtype=bool)])
+
+    def half_spaces(self, path: list[tuple[int, int]]) -> tuple[Floats, Floats]:
+        """The domain's rows, then the closed half-spaces of splits with their sides, and the right-hand sides."""
+        split, side = (np.array([pair[k] for pair in path], dtype=np.int64) for k in (0, 1))
         sign = np.where(side == RIGHT, -1.0, 1.0)
         rows = np.vstack([self.space.rows, sign[:, None] * self.tree.weight[split]])
         bound = np.concatenate([self.space.bound, np.where(side == RIGHT, self.right[split], self.left[split])])
-        return rows, bound, np.concatenate([self.space.soft, np.ones(len(oblique), dtype=bool)])
+        return rows, bound
+
+    def path_to(self, node: int) -> list[tuple[int, int]]:
+        """Splits above a node that have weights, each with its side; ``~k`` is leaf ``k``."""
+        path = []
+        while node in self._parent:
+            node, side = self._parent[node]
+            path.append((node, side))
+        return [step for step in reversed(path) if self.n_weights[step[0]]]
 
     def _interval(self, split: int, side: int) -> Interval:
         """The sums that send a row to the side; those of opposite weights are exactly opposite."""

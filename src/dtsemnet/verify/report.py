@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from dtsemnet.tree import Model, as_model
 from dtsemnet.verify.bounds import OutputBounds, output_bounds
-from dtsemnet.verify.domain import Domain
-from dtsemnet.verify.leaves import Reachability, reachable_leaves
+from dtsemnet.verify.domain import Domain, Name
+from dtsemnet.verify.leaves import Reachability, class_verdicts, never, reachable_leaves
+from dtsemnet.verify.monotone import monotone
 from dtsemnet.verify.robustness import Certified, certify
+from dtsemnet.verify.space import column_number
 
-__all__ = ["Report", "audit"]
+__all__ = ["Report", "Statement", "audit"]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """Something that was claimed, and whether it holds."""
+
+    text: str
+    """What is claimed, in words."""
+    status: str
+    """"yes" (proved), "no" (there is a counterexample) or "undecided"."""
+    shown_by: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,11 +37,22 @@ class Report:
     leaves: Reachability
     outputs: tuple[OutputBounds, ...]
     certified: tuple[Certified, ...] = field(default=())
+    statements: tuple[Statement, ...] = field(default=())
+
+    @property
+    def classes(self) -> dict[Any, str]:
+        """For each class of a classifier whether it can come out: "reachable", "unreachable" or "undecided"."""
+        if not self.model.is_classifier:
+            return {}
+        return {name: verdict.status for name, verdict in class_verdicts(self.model, self.leaves).items()}
 
     def to_markdown(self) -> str:
         """Write the report as Markdown."""
         model, parts = self.model, ["# What is proved about this tree", ""]
         parts += [f"- model: `{model!r}`", f"- fingerprint: `{model.fingerprint()}`", f"- domain: {_domain(self)}", ""]
+        if self.statements:
+            parts += ["## Statements", "", "| statement | holds | shown by |", "|---|---|---|"]
+            parts += [f"| {said.text} | {said.status} | {said.shown_by} |" for said in self.statements] + [""]
         parts += [
             "## Leaves",
             "",
@@ -38,6 +63,10 @@ class Report:
         parts += [
             f"| {leaf} | {verdict.status} | {_shown_by(verdict)} |" for leaf, verdict in enumerate(self.leaves.verdicts)
         ]
+        if self.classes:
+            parts += ["", "## Classes", "", "| class | can come out |", "|---|---|"]
+            words = {"reachable": "yes", "unreachable": "never, proved"}
+            parts += [f"| {name} | {words.get(status, status)} |" for name, status in self.classes.items()]
         title = "class probability" if model.is_classifier else "output"
         parts += ["", "## Outputs", "", f"| {title} | least | largest | never outside |", "|---|---:|---:|---|"]
         for found in self.outputs:
@@ -50,8 +79,20 @@ class Report:
         return "\n".join(parts) + "\n"
 
 
-def audit(tree: Any, domain: Domain, X: Any = None, y: Any = None, *, epsilon: Any = (), norm: Any = "inf") -> Report:
-    """Prove what can be proved in one go: reachable leaves, ranges of outputs, robustness of given rows.
+def audit(
+    tree: Any,
+    domain: Domain,
+    X: Any = None,
+    y: Any = None,
+    *,
+    epsilon: Sequence[float] = (),
+    norm: Any = "inf",
+    never_output: Sequence[Any] = (),
+    monotone_in: Sequence[Name] = (),
+    output: Any = None,
+    time_limit: float | None = None,
+) -> Report:
+    """Prove what can be proved in one go: reachable leaves, ranges of outputs, robustness of given rows, statements.
 
     Parameters
     ----------
@@ -62,12 +103,23 @@ def audit(tree: Any, domain: Domain, X: Any = None, y: Any = None, *, epsilon: A
     epsilon : sequence of float, default=()
         Distances to certify.
     norm : "inf", 1 or 2, default="inf"
+    never_output : sequence of labels, default=()
+        Classes that are claimed never to come out.
+    monotone_in : sequence of int or str, default=()
+        Columns that are claimed to raise the output, or not to change it, as they rise.
+    output : label of a class, or number of an output, optional
+        Of which output; the last class or the first number by default.
+    time_limit : float, optional
+        Seconds for each statement on a column.
 
     Examples
     --------
     >>> from dtsemnet.tree import Topology, Tree
     >>> tree = Tree(Topology.complete(1), [[1.0, 1.0]], [-5.0], [[1, 0], [0, 1]], class_names=["small", "large"])
-    >>> print(audit(tree, Domain(0.0, 1.0)).to_markdown().partition("## Outputs")[2])
+    >>> report = audit(tree, Domain(0.0, 1.0), never_output=["large"])
+    >>> report.statements[0].status, report.classes
+    ('yes', {'small': 'reachable', 'large': 'unreachable'})
+    >>> print(report.to_markdown().partition("## Outputs")[2])
     <BLANKLINE>
     <BLANKLINE>
     | class probability | least | largest | never outside |
@@ -77,8 +129,29 @@ def audit(tree: Any, domain: Domain, X: Any = None, y: Any = None, *, epsilon: A
     <BLANKLINE>
     """
     model = as_model(tree)
+    if output is None:
+        output = 0 if model.class_names is None else model.class_names[-1]
+    said = [_never(model, domain, label) for label in never_output]
+    said += [_monotone(model, domain, name, output, time_limit) for name in monotone_in]
     shares = tuple(certify(model, X, distance, norm, y=y) for distance in epsilon) if X is not None else ()
-    return Report(model, domain, reachable_leaves(model, domain), output_bounds(model, domain), shares)
+    found = reachable_leaves(model, domain)
+    return Report(model, domain, found, output_bounds(model, domain), shares, tuple(said))
+
+
+def _never(model: Model, domain: Domain, label: Any) -> Statement:
+    answer = never(model, domain, label)
+    shown = f"{len(answer.proofs)} proofs" if answer.witness is None else _named(model, answer.witness)
+    return Statement(f"never {label!r}", answer.status, shown)
+
+
+def _monotone(model: Model, domain: Domain, name: Name, output: Any, time_limit: float | None) -> Statement:
+    found = monotone(model, name, domain, output=output, time_limit=time_limit)
+    what = "the output" if model.class_names is None else f"the probability of {output!r}"
+    shown = f"{len(found.proofs)} proofs" if found else f"a fall by {found.margin:.2g} is not ruled out"
+    if found.low is not None and found.high is not None:
+        j = column_number(model, name)
+        shown = f"{_named(model, found.low)} against {_show(found.high[j])} in {model.encoder.columns[j].name}"
+    return Statement(f"raising {name} never lowers {what}", found.status, shown)
 
 
 def _domain(report: Report) -> str:
@@ -87,8 +160,8 @@ def _domain(report: Report) -> str:
     ends = zip(encoder.columns, lower.ravel(), upper.ravel())
     spans = [f"{column.name} in [{low:g}, {high:g}]" for column, low, high in ends if column.categories is None]
     more = [
-        f"{'fixed' if name == 'fixed' else name}: {part}"
-        for name in ("fixed", "integer", "categories", "missing")
+        f"{name}: {part}"
+        for name in ("ranges", "fixed", "integer", "categories", "missing")
         if (part := getattr(domain, name))
     ]
     more += [] if domain.b is None else [f"{len(domain.b)} linear constraints"]
@@ -97,5 +170,18 @@ def _domain(report: Report) -> str:
 
 def _shown_by(verdict: Any) -> str:
     if verdict.witness is not None:
-        return "`" + ", ".join(f"{x:.6g}" if isinstance(x, float) else str(x) for x in verdict.witness.tolist()) + "`"
+        return _row(verdict.witness)
     return verdict.proof.reason if verdict.proof is not None else f"margin {verdict.margin:.2g}"
+
+
+def _row(row: Any) -> str:
+    return "`" + ", ".join(_show(x) for x in row.tolist()) + "`"
+
+
+def _named(model: Model, row: Any) -> str:
+    pairs = zip(model.encoder.columns, row.tolist())
+    return "`" + ", ".join(f"{column.name} = {_show(x)}" for column, x in pairs) + "`"
+
+
+def _show(x: Any) -> str:
+    return f"{x:.6g}" if isinstance(x, float) else str(x)

@@ -19,7 +19,7 @@ from dtsemnet.verify.program import Solution, interior
 from dtsemnet.verify.rational import Farkas
 from dtsemnet.verify.regions import Cuts, Region
 
-__all__ = ["Proof", "Verdict", "branch", "candidates", "is_empty", "settle", "way_inside", "witness_at"]
+__all__ = ["Proof", "Verdict", "branch", "candidates", "is_empty", "settle", "way_inside", "ways_inside", "witness_at"]
 
 Floats = NDArray[np.float64]
 MAX_BOXES = 2000
@@ -119,6 +119,20 @@ def way_inside(point: Floats, deep: Callable[[], Floats | None], start: Floats |
         for share in 10.0 ** np.arange(-14.0, 1.0):
             yield point + share * (inside - point)
     yield from candidates(point)
+
+
+def ways_inside(
+    point: Floats, rows: tuple[Floats, Floats], box: tuple[Floats, Floats], known: Floats | None
+) -> Iterator[Floats]:
+    """Points from one on the edge of a region to its deepest point, then to one that is known to lie in it."""
+
+    def deepest() -> Floats | None:
+        found = interior(*rows, *box, np.ones(len(rows[0]), dtype=bool)) if len(rows[0]) else None
+        return None if found is None else found.point
+
+    yield from way_inside(point, deepest)
+    if known is not None:
+        yield from way_inside(point, lambda: known)
 
 
 def candidates(point: Floats) -> Iterator[Floats]:

@@ -80,7 +80,7 @@ class Space:
 
     def _number(self, j: int, column: Column, z: float) -> float:
         x = z if column.is_identity or column.scale == 0 else z / column.scale + column.center
-        return float(np.clip(x, self.column_lower[j], self.column_upper[j]))
+        return min(max(x, float(self.column_lower[j])), float(self.column_upper[j]))
 
     def holds(self, row: NDArray[Any]) -> bool:
         """Check in exact arithmetic that a row of columns lies in the domain."""
@@ -173,6 +173,13 @@ def _ends(model: Model, domain: Domain) -> tuple[Floats, Floats]:
     if width is not None and width != n_columns:
         raise ValueError(f"domain has {width} columns, but the model reads {n_columns}.")
     low, high = (np.array(np.broadcast_to(end, (n_columns,))) for end in (domain.lower, domain.upper))
+    for name, (least, most) in domain.ranges.items():
+        j = column_number(model, name)
+        if model.encoder.columns[j].categories is not None:
+            raise ValueError(f"ranges names column {name!r}, which has categories; restrict it by categories or fixed.")
+        low[j], high[j] = max(low[j], least), min(high[j], most)
+        if low[j] > high[j]:
+            raise ValueError(f"ranges leaves nothing of column {name!r}: it would go from {low[j]} to {high[j]}.")
     for name, value in domain.fixed.items():
         j = column_number(model, name)
         if model.encoder.columns[j].categories is None:

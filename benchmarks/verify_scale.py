@@ -1,0 +1,164 @@
+"""How proofs grow with the tree: reachable leaves, robust digits, and what bounds on the path spare.
+
+Three questions, CPU time on one thread:
+
+- which leaves of a random tree on 16 features can be reached, at depth 8 and 10. Splits far from the middle of the box
+  (``spread``) leave many leaves out of reach, which is the harder case. Beside the whole question: one linear program
+  for every leaf with none spared, and the time to check all certificates once more in rational arithmetic;
+- how far each of 100 test digits of MNIST can move (largest change of a pixel) before a tree of depth 8 changes its
+  class;
+- how much longer the same takes when every leaf of another class is asked its program.
+
+Run by ``python benchmarks/verify_scale.py``; MNIST is looked for as the bench does (``DTSEMNET_DATA``), and the tree is
+fitted first, unless ``--model`` names a model file. Writes ``VERIFY.md`` beside this file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from measure import cpu_time, machine, one_thread, table
+
+from dtsemnet.tree import Model, Topology, Tree, as_model
+from dtsemnet.verify import Domain, reachable_leaves, robustness
+from dtsemnet.verify.distance import Found, _try_leaf
+from dtsemnet.verify.program import interior
+from dtsemnet.verify.regions import Cuts, Region
+from dtsemnet.verify.robustness import around, measure
+from dtsemnet.verify.space import bind
+
+HERE = Path(__file__).parent
+N_FEATURES, N_DIGITS, N_WITHOUT = 16, 100, 3
+CASES = [(8, 0.5), (8, 4.0), (10, 0.5), (10, 4.0)]
+
+
+def main() -> None:
+    """Measure and write the report."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--model", help="a model file with a tree for MNIST; fitted here by default")
+    parser.add_argument("--digits", type=int, default=N_DIGITS, help="test digits to ask about")
+    asked = parser.parse_args()
+    one_thread()
+    reachable_leaves(_random_tree(2, 0.5), Domain(-1.0, 1.0))  # compile
+    m = machine()
+    versions = ", ".join(f"{package} {number}" for package, number in m["versions"].items())
+    command = "python benchmarks/verify_scale.py" + (" --model FILE" if asked.model else "")
+    page = [
+        f"# Proofs at scale\n\nCPU time on one thread; made by `{command}`.\n",
+        "## Reachable leaves, 16 features\n", _leaves_table(), "\n## Robustness, largest change\n",
+        _radius_table(asked.model, asked.digits),
+        f"\n{date.today().isoformat()}: {m['processor']}, {m['cores']} cores, {m['system']}; {versions}.\n",
+    ]  # fmt: skip
+    (HERE / "VERIFY.md").write_text("\n".join(page))
+    print("\n".join(page))
+
+
+def _random_tree(depth: int, spread: float) -> Tree:
+    rng = np.random.default_rng(0)
+    n = 2**depth - 1
+    value = np.eye(2)[rng.integers(0, 2, n + 1)]
+    weight, bias = rng.normal(size=(n, N_FEATURES)), spread * rng.normal(size=n)
+    return Tree(Topology.complete(depth), weight, bias, value, class_names=[0, 1])
+
+
+def _leaves_table() -> str:
+    rows: list[tuple[str, ...]] = []
+    for depth, spread in CASES:
+        tree, domain = _random_tree(depth, spread), Domain(-1.0, 1.0)
+        start = time.process_time()
+        found = reachable_leaves(tree, domain)
+        asked = time.process_time() - start
+        checked = cpu_time(found.check)
+        count = f"{len(found.reachable)} / {len(found.unreachable)} / {len(found.undecided)}"
+        times = [f"{seconds:.2f} s" for seconds in (asked, _all_programs(tree, domain), checked)]
+        rows.append((f"{depth}, {spread:g}", count, times[0], str(found.n_programs), times[1], times[2]))
+    header = (
+        "depth, spread", "reachable / unreachable / undecided", "whole question, certified", "programs in it",
+        "a program for every leaf", "all certificates anew",
+    )  # fmt: skip
+    return table(header, rows)
+
+
+def _all_programs(tree: Tree, domain: Domain) -> float:
+    """CPU seconds of one linear program for each leaf, none spared, certificates apart."""
+    cuts = Cuts(bind(as_model(tree), domain))
+    regions = _regions(cuts)
+    systems = [(*cuts.rows(region), region) for region in regions]
+    return cpu_time(lambda: [interior(g, h, region.lower, region.upper, soft) for g, h, soft, region in systems])
+
+
+def _regions(cuts: Cuts) -> list[Region]:
+    todo, found = [(0, cuts.root())], []
+    while todo:
+        node, region = todo.pop()
+        if node < 0:
+            found.append((~node, region))
+            continue
+        for side, child in enumerate(cuts.tree.topology.children[node].tolist()):
+            todo.append((child, cuts.child(region, node, side)))
+    return [region for _, region in sorted(found, key=lambda pair: pair[0])]
+
+
+def _radius_table(path: str | None, n_digits: int) -> str:
+    rng = np.random.default_rng(1)
+    synthetic = as_model(_random_tree(8, 0.5)), rng.uniform(-1, 1, (n_digits, N_FEATURES))
+    digits = _mnist(path, n_digits)
+    rows = [_radii("random tree, depth 8, 16 features", *synthetic), _radii("MNIST, depth 8, 784 features", *digits)]
+    header = (
+        "tree", "inputs", "time each, mean", "median", "slowest", "programs each", "lower = upper within",
+        "every leaf asked", "speed-up by bounds",
+    )  # fmt: skip
+    note = f"Bounds on the path spare programs; without them every leaf of another class is asked ({N_WITHOUT} inputs)."
+    return f"{note}\n\n{table(header, rows)}"
+
+
+def _radii(name: str, model: Model, X: Any) -> tuple[str, ...]:
+    times, programs, gaps = [], [], []
+    for x in X:
+        start = time.process_time()
+        found = robustness(model, x)
+        times.append(time.process_time() - start)
+        programs.append(found.n_programs)
+        gaps.append((found.upper - found.lower) / found.upper)
+    without = [cpu_time(lambda x=x: _ask_all(model, x)) for x in X[:N_WITHOUT]]  # type: ignore[misc]
+    ratio = sum(without) / sum(times[:N_WITHOUT])
+    return (
+        name, str(len(X)), f"{np.mean(times):.3f} s", f"{np.median(times):.3f} s", f"{max(times):.2f} s",
+        f"{np.mean(programs):.1f}", f"{max(gaps):.0e}", f"{np.mean(without):.2f} s", f"{ratio:.0f}x",
+    )  # fmt: skip
+
+
+def _ask_all(model: Model, x: Any) -> float:
+    """The radius from the programs of all leaves of other classes, no bound on the path used."""
+    row = np.asarray(x, dtype=np.float64)
+    own = model.tree.leaf_class[int(model.apply(row[None])[0])]
+    space = around(model, row, 10.0 * (1.0 + float(np.abs(row).max())))
+    cuts, distance = Cuts(space), measure(space, row, "inf")
+    best = np.inf
+    for leaf, region in enumerate(_regions(cuts)):
+        if model.tree.leaf_class[leaf] != own and not region.empty:
+            best = min(best, _try_leaf(cuts, distance, region, leaf, 0.0, Found()))
+    return best
+
+
+def _mnist(path: str | None, n_digits: int) -> tuple[Model, Any]:
+    from dtsemnet import DTSemNetClassifier
+    from dtsemnet.bench.data import load_data, read_catalogue
+
+    data = load_data(read_catalogue(HERE.parent / "paper" / "datasets.toml")["mnist"])
+    test = data.masks["test"]
+    if path is not None:
+        model = Model.load(path)
+    else:
+        fitted = DTSemNetClassifier(max_depth=8, max_iter=20, n_init=1, refit=False, random_state=0)
+        model = as_model(fitted.fit(data.X[~test], data.y[~test]))
+    return model, np.asarray(data.X[test][:n_digits], dtype=np.float64)
+
+
+if __name__ == "__main__":
+    main()

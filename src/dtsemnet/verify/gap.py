@@ -1,0 +1,225 @@
+"""How far the answer of one leaf can lie above that of another, with a proof.
+
+A leaf answers ``clip(c . z + v, floor, ceiling)``. The gap between two such answers is neither convex nor
+concave, but it is the largest of at most four functions that are concave:
+
+    clip(u) = max(floor, min(u, ceiling)),     -clip(v) = max(-ceiling, min(-v, -floor)),
+
+so each choice in the two outer maxima leaves the least of a few affine functions, whose maximum is one
+linear program. Its multipliers prove the bound in rational arithmetic; where features are
+integers the box is halved until the point found is whole.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dtsemnet.tree import Model, Tree
+from dtsemnet.verify.program import Solution, minimise
+from dtsemnet.verify.rational import LinearBound
+from dtsemnet.verify.regions import Cuts, rounding_bound
+from dtsemnet.verify.settle import branch, is_empty
+from dtsemnet.verify.space import Space
+
+__all__ = ["Gap", "Line", "answers", "largest_gap", "line_range", "lines_of", "output_number"]
+
+Floats = NDArray[np.float64]
+MAX_BOXES = 200
+
+
+class Line(NamedTuple):
+    """The answer of a leaf: an affine function, clipped."""
+
+    coef: Floats
+    value: float
+    floor: float = -np.inf
+    ceiling: float = np.inf
+    error: float = 0.0
+    """How far the computed answer lies from the real one at most, on the space."""
+
+    def __call__(self, z: list[Fraction]) -> Fraction:
+        """The real answer at a point, without rounding."""
+        answer = sum((Fraction(c) * x for c, x in zip(self.coef.tolist(), z) if c), Fraction(self.value))
+        answer = answer if self.floor == -np.inf else max(answer, Fraction(self.floor))
+        return answer if self.ceiling == np.inf else min(answer, Fraction(self.ceiling))
+
+
+class Gap(NamedTuple):
+    """Largest difference of two answers on a region."""
+
+    upper: float
+    """Certified, the rounding of both answers allowed for; -inf where the region is proved empty."""
+    points: list[Floats]
+    """Where the solver saw the largest differences."""
+    n_programs: int
+
+
+class _Piece(NamedTuple):
+    """The least of some affine functions ``coef . z + constant``."""
+
+    coef: Floats
+    constant: Floats
+
+
+def output_number(model: Model, output: Any) -> int:
+    """Find an output by the label of its class, or by its number in a regressor."""
+    if model.class_names is not None:
+        if output not in model.class_names:
+            raise ValueError(f"output must be a class of the tree, got {output!r}; it has {list(model.class_names)}.")
+        return model.class_names.index(output)
+    if isinstance(output, bool) or not isinstance(output, (int, np.integer)) or not 0 <= output < model.tree.n_outputs:
+        raise ValueError(f"output must be a number from 0 to {model.tree.n_outputs - 1}, got {output!r}.")
+    return int(output)
+
+
+def answers(model: Model, rows: NDArray[Any]) -> Floats:
+    """What the model computes before its output map, shape (n_samples, n_outputs)."""
+    z = model.transform(rows)
+    raw = model.tree.predict_proba(z) if model.is_classifier else model.tree.predict(z)
+    return np.asarray(raw, dtype=np.float64).reshape(len(rows), -1)
+
+
+def lines_of(tree: Tree, output: int, lower: Floats, upper: Floats) -> list[Line]:
+    """Read the answers of all leaves for one output, on a box; what cannot vary is a constant, without error."""
+    floor, ceiling = (end[:, output] for end in tree.guard)
+    if tree.coef is None:
+        coef = np.zeros((tree.n_leaves, tree.n_features))
+    else:
+        coef = np.where((floor == ceiling)[:, None], 0.0, tree.coef[:, output])
+    flat = ~coef.any(axis=1)
+    error = np.where(flat, 0.0, rounding_bound(coef, tree.value[:, output], lower, upper))
+    value = np.where(flat, np.clip(tree.value[:, output], floor, ceiling), tree.value[:, output])
+    floor, ceiling = np.where(flat, -np.inf, floor), np.where(flat, np.inf, ceiling)
+    parts = zip(coef, *(part.tolist() for part in (value, floor, ceiling, error)))
+    return [Line(*part) for part in parts]
+
+
+def line_range(line: Line, lower: Floats, upper: Floats) -> tuple[float, float]:
+    """Ends that no computed answer of a box lies beyond, without a linear program."""
+    if not line.coef.any():
+        return line.value, line.value
+    room = (4 + len(lower)) * line.error
+    ends = [np.where(line.coef > 0, line.coef * a, line.coef * b).sum() for a, b in ((lower, upper), (upper, lower))]
+    low, high = (float(np.clip(end + line.value, line.floor, line.ceiling)) for end in (ends[0] - room, ends[1] + room))
+    return low, high
+
+
+def largest_gap(
+    cuts: Cuts,
+    rows: tuple[Floats, Floats],
+    box: tuple[Floats, Floats],
+    ours: Line,
+    theirs: Line,
+    *,
+    enough: float = -np.inf,
+) -> Gap:
+    """Bound how far ``ours`` lies above ``theirs`` where the rows ``G z <= h`` hold in a box.
+
+    Parts of the box whose bound is no larger than ``enough`` are left at that.
+
+    Examples
+    --------
+    >>> from dtsemnet.tree import Topology, as_model
+    >>> from dtsemnet.verify import Domain
+    >>> from dtsemnet.verify.space import bind
+    >>> tree = Tree(Topology([]), np.empty((0, 1)), [], [[0.0]])
+    >>> cuts = Cuts(bind(as_model(tree), Domain(0.0, 4.0)))
+    >>> rising, level = Line(np.ones(1), 0.0, ceiling=3.0), Line(np.zeros(1), 1.0)
+    >>> found = largest_gap(cuts, (np.empty((0, 1)), np.empty(0)), (np.zeros(1), np.full(1, 4.0)), rising, level)
+    >>> round(found.upper, 9), found.points[0] >= 3
+    (2.0, array([ True]))
+    """
+    # Differences of coefficients and constants round as well, and so does the bound itself.
+    room = 4 * (ours.error + theirs.error)
+    upper, points, n_programs = -np.inf, [], 0
+    todo = [(piece, *box) for piece in _pieces(ours, theirs)]
+    while todo:
+        piece, low, high = todo.pop()
+        if n_programs >= MAX_BOXES or _box_bound(piece, low, high) + room <= enough:
+            upper = max(upper, _box_bound(piece, low, high) + room)
+            continue
+        n_programs += 1
+        proved, solution = _maximise(piece, *rows, low, high)
+        if solution is None and is_empty(*rows, low, high):
+            continue
+        settled = proved + room <= enough or (solution is not None and _is_whole(cuts.space, solution.point))
+        halves = [] if settled else branch(cuts, low, high, solution)
+        todo += [(piece, *half) for half in halves]
+        if not halves:
+            upper = max(upper, proved + room)
+            points += [] if solution is None else [solution.point]
+    return Gap(float(upper), points, n_programs)
+
+
+def _is_whole(space: Space, z: Floats) -> bool:
+    """Whether integers are whole at a point, and numbers agree with the missing marks beside them."""
+    away = np.abs(z - np.round(z))[space.integer]
+    if not (away < 1e-6).all():
+        return False
+    for place, (number, fill, low, high) in space.marks.items():
+        least, most = (fill, fill) if z[place] > 0.5 else (low, high)
+        if not least - 1e-6 <= z[number] <= most + 1e-6:
+            return False
+    return True
+
+
+def _pieces(ours: Line, theirs: Line) -> list[_Piece]:
+    """The concave functions whose largest is the gap."""
+    zero = np.zeros_like(ours.coef)
+    above = [[(ours.coef, ours.value), (zero, ours.ceiling)], [(zero, ours.floor)]]
+    below = [[(-theirs.coef, -theirs.value), (zero, -theirs.floor)], [(zero, -theirs.ceiling)]]
+    pieces = []
+    for one in above:
+        for other in below:
+            sums = [(u + v, _add_up(p, q)) for u, p in one for v, q in other if p < np.inf and q < np.inf]
+            if all(constant > -np.inf for _, constant in sums):
+                pieces.append(_Piece(np.array([c for c, _ in sums]), np.array([constant for _, constant in sums])))
+    return pieces
+
+
+def _add_up(p: float, q: float) -> float:
+    """Add two numbers, rounded up."""
+    total = p + q
+    exact = not np.isfinite(total) or Fraction(p) + Fraction(q) <= Fraction(total)
+    return total if exact else float(np.nextafter(total, np.inf))
+
+
+def _ends(piece: _Piece, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
+    low = np.where(piece.coef > 0, piece.coef * lower, piece.coef * upper).sum(axis=1) + piece.constant
+    high = np.where(piece.coef > 0, piece.coef * upper, piece.coef * lower).sum(axis=1) + piece.constant
+    size = np.abs(piece.coef) @ np.maximum(np.abs(lower), np.abs(upper)) + np.abs(piece.constant)
+    room = np.where(piece.coef.any(axis=1), (len(lower) + 4) * 2.0**-52 * size, 0.0)
+    return low - room, high + room
+
+
+def _box_bound(piece: _Piece, lower: Floats, upper: Floats) -> float:
+    return float(_ends(piece, lower, upper)[1].min())
+
+
+def _maximise(
+    piece: _Piece, rows: Floats, right: Floats, lower: Floats, upper: Floats
+) -> tuple[float, Solution | None]:
+    """A proved upper bound of a piece, and where the solver thinks it is attained."""
+    coef, constant = piece
+    if not coef.any():
+        inside = Solution(lower / 2 + upper / 2, np.zeros(0))
+        found = minimise(np.zeros_like(lower), rows, right, lower, upper) if len(rows) else inside
+        return float(constant.min()), found
+    # One more variable, the least of the functions, is to be as large as it can.
+    low, high = _ends(piece, lower, upper)
+    d, n = len(lower), len(rows)
+    system = np.zeros((n + len(coef), d + 1))
+    system[:n, :d], system[n:, :d], system[n:, d] = rows, -coef, 1.0
+    bound = np.concatenate([right, constant])
+    ends = np.append(lower, low.min()), np.append(upper, high.min())
+    cost = np.append(np.zeros(d), -1.0)
+    found = minimise(cost, system, bound, *ends)
+    multiplier = np.zeros(len(system)) if found is None else found.multiplier
+    value = -LinearBound(cost, 0.0, system, bound, multiplier, *ends).value
+    number = float(value)
+    proved = number if Fraction(number) >= value else float(np.nextafter(number, np.inf))
+    return proved, None if found is None else Solution(found.point[:d], found.multiplier[:n])
