@@ -62,9 +62,8 @@ def plot_critical_difference(found: Comparison, title: str = "") -> Figure:
 
 def plot_heights(records: Sequence[Record]) -> Figure:
     """Draw the test score against the height, one panel a set, mean and deviation over seeds."""
-    sets = list(dict.fromkeys(r["set"] for r in records))
-    figure, axes = _axes(len(sets), 3.4, 2.8)
-    for ax, name in zip(axes, sets):
+    figure, panels = _panels(records, 3.4)
+    for name, ax in panels.items():
         for color, method in _methods(records):
             found = _by(records, name, method, lambda r: r["configuration"]["max_depth"])
             mean = np.array([np.mean([r["test"] for r in group]) for group in found.values()])
@@ -73,32 +72,30 @@ def plot_heights(records: Sequence[Record]) -> Figure:
             ax.fill_between(list(found), mean - sd, mean + sd, color=color, alpha=0.18, linewidth=0)
         ax.set(title=name, xlabel="height", ylabel=_unit(records, name))
         ax.xaxis.get_major_locator().set_params(integer=True)
-    return _finish(figure, axes)
+    return _finish(figure, list(panels.values()))
 
 
 def plot_times(records: Sequence[Record]) -> Figure:
     """Draw the test score against CPU seconds of a fit, one panel a set, one point a run and a ring at the mean."""
-    sets = list(dict.fromkeys(r["set"] for r in records))
-    figure, axes = _axes(len(sets), 3.4, 2.8)
-    for ax, name in zip(axes, sets):
+    figure, panels = _panels(records, 3.4)
+    for name, ax in panels.items():
         for color, method in _methods(records):
-            mine = [r for r in records if (r["set"], r["method"]) == (name, method)]
+            mine = _of(records, name, method)
             if mine:
                 seconds, test = [r["cpu_seconds"] for r in mine], [r["test"] for r in mine]
                 ax.scatter(seconds, test, color=color, s=8, alpha=0.35, linewidth=0)
                 ax.scatter(np.mean(seconds), np.mean(test), color=color, s=45, label=method, edgecolor="white")
         ax.set(title=name, xlabel="CPU seconds", ylabel=_unit(records, name), xscale="log")
         _plain_seconds(ax)
-    return _finish(figure, axes)
+    return _finish(figure, list(panels.values()))
 
 
 def plot_leaf_use(records: Sequence[Record]) -> Figure:
     """Draw the share of training rows in each leaf, largest first, averaged over seeds, one panel a set."""
-    sets = list(dict.fromkeys(r["set"] for r in records))
-    figure, axes = _axes(len(sets), 4.2, 2.8)
-    for ax, name in zip(axes, sets):
+    figure, panels = _panels(records, 4.2)
+    for name, ax in panels.items():
         for color, method in _methods(records):
-            mine = [r for r in records if (r["set"], r["method"]) == (name, method)]
+            mine = _of(records, name, method)
             if mine:
                 share = np.mean([_shares(r["leaf_rows"], r["leaves"]) for r in mine], axis=0)
                 used = np.mean([(_shares(r["leaf_rows"], r["leaves"]) >= 1).sum() for r in mine])
@@ -106,7 +103,7 @@ def plot_leaf_use(records: Sequence[Record]) -> Figure:
                     1 + np.arange(len(share)), share, where="mid", color=color, label=f"{method}, {used:.1f} leaves"
                 )
         ax.set(title=name, xlabel="leaf, largest first", ylabel="training rows, %")
-    return _finish(figure, axes, legend="leaves with at least 1 %", each=True)
+    return _finish(figure, list(panels.values()), legend="leaves with at least 1 %", each=True)
 
 
 def plot_evolution(records: Sequence[Record]) -> Figure:
@@ -147,7 +144,7 @@ def plot_landscapes(records: Sequence[Record]) -> Figure:
     methods = list(dict.fromkeys(r["method"] for r in records))
     figure, axes = _axes(len(sets) * len(methods), 3.0, 2.6, columns=len(methods))
     for place, (name, method) in enumerate((s, m) for s in sets for m in methods):
-        ax, found = axes[place], [r for r in records if (r["set"], r["method"]) == (name, method)]
+        ax, found = axes[place], _of(records, name, method)
         ax.set_title(f"{name}, {method}", fontsize=9)
         if not found:
             ax.axis("off")
@@ -171,8 +168,12 @@ def _alike(ranks: Sequence[float], difference: float) -> list[tuple[int, int]]:
     return found
 
 
+def _of(records: Sequence[Record], name: str, method: str) -> list[Record]:
+    return [r for r in records if (r["set"], r["method"]) == (name, method)]
+
+
 def _by(records: Sequence[Record], name: str, method: str, key: Any) -> Mapping[Any, list[Record]]:
-    mine = sorted((r for r in records if (r["set"], r["method"]) == (name, method)), key=key)
+    mine = sorted(_of(records, name, method), key=key)
     groups: dict[Any, list[Record]] = {}
     for record in mine:
         groups.setdefault(key(record), []).append(record)
@@ -224,6 +225,13 @@ def _axes(n: int, width: float, height: float, columns: int = 4) -> tuple[Any, l
     for spare in axes[n:]:
         spare.axis("off")
     return figure, axes[:n]
+
+
+def _panels(records: Sequence[Record], width: float) -> tuple[Any, dict[str, Any]]:
+    """A figure with one panel a set, in the order of the records."""
+    sets = list(dict.fromkeys(r["set"] for r in records))
+    figure, axes = _axes(len(sets), width, 2.8)
+    return figure, dict(zip(sets, axes))
 
 
 def _finish(figure: Any, axes: Sequence[Any], *, legend: str | None = None, each: bool = False) -> Any:

@@ -87,7 +87,7 @@ class Setting:
 CLASSIFICATION = (
     Setting(0.1, (1.0, 0.05), 0.01),
     Setting(0.03, (3.0, 0.1), 0.03, proportional=True),
-    Setting(0.1, (1.0, 0.05), 0.1, proportional=True),
+    Setting(0.03, (3.0, 0.1), 0.3, proportional=True),
     Setting(0.03, (3.0, 0.1), 0.03, q=0.0),
 )
 # The penalty on absolute values keeps splits from leaning on columns with rare huge values; sets with many small

@@ -22,6 +22,7 @@ from torch import Tensor, nn
 
 from dtsemnet.nn import DTSemNet, LinearLeaves, LinearSplits, Selector, Splits, TopK, decode
 from dtsemnet.nn.logits import leaf_logits
+from dtsemnet.rl.policies import critic_layers
 from dtsemnet.tree import Tree
 
 __all__ = ["RegressionActor", "TreeSACPolicy"]
@@ -157,7 +158,8 @@ class TreeSACPolicy(SACPolicy):
             "splits": splits,
             "leaves": leaves,
         }
-        super().__init__(observation_space, action_space, lr_schedule, _critics_alone(net_arch), **kwargs)
+        layers = critic_layers(net_arch, "qf", [256, 256])
+        super().__init__(observation_space, action_space, lr_schedule, layers, **kwargs)
 
     def make_actor(self, features_extractor: BaseFeaturesExtractor | None = None) -> RegressionActor:
         """Build the actor."""
@@ -177,16 +179,3 @@ def two_best(logits: Tensor) -> Tensor:
 
 def _squash(log_std: Tensor) -> Tensor:
     return LOG_STD_MIN + (log_std.tanh() + 1) / 2 * (LOG_STD_MAX - LOG_STD_MIN)
-
-
-def _critics_alone(net_arch: list[int] | dict[str, list[int]] | None) -> dict[str, list[int]]:
-    """Read the layers of the critics; the actor is a tree and has none."""
-    if net_arch is None:
-        net_arch = [256, 256]
-    if not isinstance(net_arch, dict):
-        return {"pi": [], "qf": list(net_arch)}
-    if net_arch.get("pi"):
-        raise ValueError(
-            f"net_arch must give layers to the critics alone, got pi={net_arch['pi']}; the actor is sized by max_depth."
-        )
-    return {"pi": [], "qf": list(net_arch.get("qf", []))}

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from dtsemnet.rl.actors import DiscreteActor, TreeActor
 
-__all__ = ["ActorPolicy", "TreePolicy", "AnnealPooling"]
+__all__ = ["ActorPolicy", "TreePolicy", "AnnealPooling", "critic_layers"]
 
 
 class ActorPolicy(ActorCriticPolicy):
@@ -63,7 +63,9 @@ class ActorPolicy(ActorCriticPolicy):
                 "for a Box of actions take TreeSACPolicy with TopKSAC."
             )
         self.actor_kwargs = dict(actor_kwargs or {})
-        super().__init__(observation_space, action_space, lr_schedule, _critic_alone(net_arch), **kwargs)
+        super().__init__(
+            observation_space, action_space, lr_schedule, critic_layers(net_arch, "vf", [64, 64]), **kwargs
+        )
 
     @property
     def actor(self) -> DiscreteActor:
@@ -217,14 +219,16 @@ class _ActorDistribution(CategoricalDistribution):
             return self.actor.act(self.x)
 
 
-def _critic_alone(net_arch: list[int] | dict[str, list[int]] | None) -> dict[str, list[int]]:
-    """Read the layers of the critic; the actor is a tree and has none."""
+def critic_layers(
+    net_arch: list[int] | dict[str, list[int]] | None, name: str, default: list[int]
+) -> dict[str, list[int]]:
+    """Read the layers of the critic, ``name`` in stable-baselines3; the actor is a tree and has none."""
     if net_arch is None:
-        net_arch = [64, 64]
+        net_arch = default
     if not isinstance(net_arch, dict):
-        return {"pi": [], "vf": list(net_arch)}
+        return {"pi": [], name: list(net_arch)}
     if net_arch.get("pi"):
         raise ValueError(
             f"net_arch must give layers to the critic alone, got pi={net_arch['pi']}; the actor is sized by max_depth."
         )
-    return {"pi": [], "vf": list(net_arch.get("vf", []))}
+    return {"pi": [], name: list(net_arch.get(name, []))}
