@@ -58,6 +58,29 @@ def test_method_never_sees_a_test_row_before_the_last_choice(table: Table, fitte
         assert not rows_of(first) & hidden
 
 
+def test_whole_protocol_fits_once_to_all_rows_but_the_test_rows(table: Table, fitted: list) -> None:
+    spec = table.catalogue()["tumours"]
+    data = load_data(spec)
+    split = split_rows(data, 0)
+    run = table._run(SPY, "tumours", 0, "whole")
+    assert run.configuration == {"max_depth": 1}, "the height that the table names"
+    assert not run.candidates
+    record = execute(run, spec)
+    assert record["error"] is None
+    (fit,) = (fit for fit in fitted if len(fit["X"]) != 40)
+    assert fit["X_val"] is None
+    assert fit["y_val"] is None
+    seen = np.sort(np.concatenate([split.train, split.validation]))
+    np.testing.assert_array_equal(fit["X"], data.X[seen])
+    np.testing.assert_array_equal(fit["y"], data.y[seen])
+    assert not rows_of(fit["X"]) & rows_of(data.X[split.test])
+
+
+def test_whole_protocol_is_a_run_of_its_own(table: Table) -> None:
+    keys = {table._run("dtsemnet", "iris", 0, protocol).key for protocol in ("paper", "honest", "whole")}
+    assert len(keys) == 3
+
+
 def test_honest_protocol_keeps_the_candidate_that_is_best_on_validation_rows(table: Table, fitted: list) -> None:
     record = execute(table._run(SPY, "tumours", 0, "honest"), table.catalogue()["tumours"])
     runs = [fit for fit in fitted if len(fit["X"]) != 40]

@@ -51,6 +51,18 @@ def test_what_is_handed_over_holds_no_test_row(data: DataSet, seed: int) -> None
         assert np.isin(handed.y_val, handed.y).all()
 
 
+@given(data=data_sets(), seed=st.integers(0, 1000))
+def test_handed_as_a_whole_are_all_rows_but_the_test_rows(data: DataSet, seed: int) -> None:
+    split = split_rows(data, seed)
+    handed = split.hand(data, whole=True)
+    seen = handed.X[:, 0]  # the number of the row
+    np.testing.assert_array_equal(seen, np.sort(np.concatenate([split.train, split.validation])))
+    np.testing.assert_array_equal(handed.y, data.y[seen])
+    assert not np.isin(seen, split.test).any()
+    assert len(handed.X_val) == len(handed.y_val) == 0
+    assert handed.X.base is None
+
+
 @given(data=data_sets())
 def test_seed_changes_random_splits_and_no_fixed_one(data: DataSet) -> None:
     tests = {split_rows(data, seed).test.tobytes() for seed in range(4)}

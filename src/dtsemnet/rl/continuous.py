@@ -158,8 +158,7 @@ class TreeSACPolicy(SACPolicy):
             "splits": splits,
             "leaves": leaves,
         }
-        layers = critic_layers(net_arch, "qf", [256, 256])
-        super().__init__(observation_space, action_space, lr_schedule, layers, **kwargs)
+        super().__init__(observation_space, action_space, lr_schedule, critic_layers(net_arch, "qf"), **kwargs)
 
     def make_actor(self, features_extractor: BaseFeaturesExtractor | None = None) -> RegressionActor:
         """Build the actor."""

@@ -63,9 +63,7 @@ class ActorPolicy(ActorCriticPolicy):
                 "for a Box of actions take TreeSACPolicy with TopKSAC."
             )
         self.actor_kwargs = dict(actor_kwargs or {})
-        super().__init__(
-            observation_space, action_space, lr_schedule, critic_layers(net_arch, "vf", [64, 64]), **kwargs
-        )
+        super().__init__(observation_space, action_space, lr_schedule, critic_layers(net_arch, "vf"), **kwargs)
 
     @property
     def actor(self) -> DiscreteActor:
@@ -219,16 +217,15 @@ class _ActorDistribution(CategoricalDistribution):
             return self.actor.act(self.x)
 
 
-def critic_layers(
-    net_arch: list[int] | dict[str, list[int]] | None, name: str, default: list[int]
-) -> dict[str, list[int]]:
-    """Read the layers of the critic, ``name`` in stable-baselines3; the actor is a tree and has none."""
+def critic_layers(net_arch: list[int] | dict[str, list[int]] | None, name: str) -> dict[str, list[int]]:
+    """Read the layers of the critic of PPO, "vf", or the critics of SAC, "qf"; the actor is a tree and has none."""
+    who, default = {"vf": ("critic", [64, 64]), "qf": ("critics", [256, 256])}[name]
     if net_arch is None:
         net_arch = default
     if not isinstance(net_arch, dict):
         return {"pi": [], name: list(net_arch)}
     if net_arch.get("pi"):
         raise ValueError(
-            f"net_arch must give layers to the critic alone, got pi={net_arch['pi']}; the actor is sized by max_depth."
+            f"net_arch must give layers to the {who} alone, got pi={net_arch['pi']}; the actor is sized by max_depth."
         )
     return {"pi": [], name: list(net_arch.get(name, []))}

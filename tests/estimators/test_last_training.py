@@ -1,0 +1,146 @@
+"""The last training: the tree that was chosen goes on with all rows, those set aside included."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_diabetes, load_iris
+
+from dtsemnet import DTSemNetClassifier, DTSemNetRegressor
+from dtsemnet.estimators.fitting import Fitting
+from dtsemnet.training import Training
+
+N_EPOCHS = 12
+QUICK = {"max_depth": 2, "max_iter": N_EPOCHS, "n_init": 3, "random_state": 0}
+
+
+def make(kind, **parameters):
+    return kind(**{**QUICK, **parameters})
+
+
+BOTH = pytest.mark.parametrize(
+    ("kind", "data"),
+    [(DTSemNetClassifier, load_iris(return_X_y=True)), (DTSemNetRegressor, load_diabetes(return_X_y=True))],
+    ids=["class", "linear"],
+)
+
+
+def n_distinct(X, y):
+    return len(np.unique(np.column_stack([X, y]), axis=0))
+
+
+def spy_on(monkeypatch, kind, name):
+    """What a method was called with and gave back, each time."""
+    seen, method = [], getattr(kind, name)
+
+    def told(self, *arguments):
+        seen.append((arguments, method(self, *arguments)))
+        return seen[-1][1]
+
+    monkeypatch.setattr(kind, name, told)
+    return seen
+
+
+@BOTH
+def test_the_chosen_tree_is_trained_on_with_all_rows(kind, data, monkeypatch):
+    judged = make(kind, refit=False).fit(*data)
+    calls = spy_on(monkeypatch, Fitting, "train_on")
+    final = make(kind).fit(*data)
+    (((plan, best, _), run),) = calls
+    assert_array_equal(best.tree.weight, judged.tree_.weight)
+    assert_array_equal(best.tree.bias, judged.tree_.bias)
+    assert len(plan.rows.X) == run.n_samples == n_distinct(*data)
+    assert (final.tree_.weight != judged.tree_.weight).any()
+
+
+@BOTH
+def test_the_last_training_starts_from_the_chosen_tree(kind, data):
+    # Steps too small to see: wherever the last training began, there it ends.
+    judged, final = (make(kind, learning_rate=1e-12, refit=refit).fit(*data).tree_ for refit in (False, True))
+    assert_allclose(final.weight, judged.weight, rtol=1e-5)
+    assert_allclose(final.bias, judged.bias, rtol=1e-4, atol=1e-4)
+
+
+@BOTH
+def test_history_is_that_of_the_chosen_start_then_half_as_many_epochs(kind, data):
+    judged, final = make(kind, refit=False).fit(*data), make(kind).fit(*data)
+    assert judged.n_iter_ == N_EPOCHS
+    assert final.history_["epoch"] == list(range(N_EPOCHS + N_EPOCHS // 2))
+    assert final.loss_curve_[:N_EPOCHS] == judged.loss_curve_
+    start, on = final.history_["temperature"][0], final.history_["temperature"][N_EPOCHS]
+    assert 0 < on < start, "a little warmth, and not so much that the tree is lost"
+
+
+@BOTH
+def test_without_refit_the_tree_is_the_one_that_was_judged(kind, data, monkeypatch):
+    outcomes = spy_on(monkeypatch, Fitting, "run")
+    judged = make(kind, refit=False).fit(*data)
+    final = make(kind).fit(*data)
+    (_, as_judged), (_, trained_on) = outcomes
+    best = min(as_judged.candidates, key=lambda candidate: candidate.merit)
+    assert judged.tree_ == best.tree
+    assert final.tree_ not in [candidate.tree for candidate in trained_on.candidates]
+    assert [c.merit for c in trained_on.candidates] == [c.merit for c in as_judged.candidates]
+
+
+@BOTH
+@pytest.mark.parametrize("refit", [True, False])
+def test_rows_that_were_given_to_judge_are_never_trained_on(kind, data, refit, monkeypatch):
+    X, y = data
+    train, held = np.arange(0, len(X), 2), np.arange(1, len(X), 2)
+    sizes, begin = [], Training.__init__
+
+    def told(self, *arguments, **options):
+        sizes.append(options["n_samples"])
+        begin(self, *arguments, **options)
+
+    monkeypatch.setattr(Training, "__init__", told)
+    fitted = make(kind, refit=refit).fit(X[train], y[train], X_val=X[held], y_val=y[held])
+    assert sizes == [n_distinct(X[train], y[train])] * 3
+    assert fitted.n_iter_ == N_EPOCHS
+    # A single start is the same whatever it is judged by.
+    alone = make(kind, n_init=1, refit=refit).fit(X[train], y[train])
+    other = make(kind, n_init=1, refit=refit).fit(X[train], y[train], X_val=X[held], y_val=y[held])
+    assert_array_equal(other.tree_.weight, alone.tree_.weight)
+
+
+@BOTH
+def test_after_early_stopping_the_splits_rest(kind, data, monkeypatch):
+    calls = spy_on(monkeypatch, Fitting, "train_on")
+    judged = make(kind, early_stopping=True, refit=False).fit(*data)
+    final = make(kind, early_stopping=True).fit(*data)
+    assert not calls
+    assert_array_equal(final.tree_.weight, judged.tree_.weight)
+    assert (final.tree_.value != judged.tree_.value).any(), "the leaves have seen the rows set aside"
+
+
+@BOTH
+@pytest.mark.parametrize("n_left", [1, 3, N_EPOCHS // 2])
+def test_a_fit_killed_in_its_last_training_resumes_to_the_same_bytes(kind, data, n_left, tmp_path, monkeypatch):
+    epoch, done = Training._run_epoch, []
+
+    def counted(run):
+        epoch(run)
+        done.append(run.n_samples)
+
+    monkeypatch.setattr(Training, "_run_epoch", counted)
+    whole = make(kind).fit(*data)
+    total = len(done)
+    assert done[-N_EPOCHS // 2 :] == [n_distinct(*data)] * (N_EPOCHS // 2), "the last training is the last half"
+    done.clear()
+
+    def killed(run):
+        if len(done) == total - n_left:
+            raise SystemExit
+        counted(run)
+
+    monkeypatch.setattr(Training, "_run_epoch", killed)
+    with pytest.raises(SystemExit):
+        make(kind, checkpoint=tmp_path).fit(*data)
+    kept = [path.name for path in tmp_path.glob("all rows-*.npz")]
+    assert len(kept) == (n_left < N_EPOCHS // 2), "an epoch that has ended is on the disk"
+    done.clear()
+    monkeypatch.setattr(Training, "_run_epoch", counted)
+    resumed = make(kind, checkpoint=tmp_path).fit(*data)
+    assert len(done) == n_left, "nothing is trained twice"
+    assert resumed.tree_.fingerprint() == whole.tree_.fingerprint()
+    assert resumed.loss_curve_ == whole.loss_curve_
