@@ -91,7 +91,7 @@ def test_lead_table_by_hand(tmp_path: Path) -> None:
     assert lines[2] == "| Ash | 2 | 2.000 ± 0.050 | 2.07 | -0.070 | win | 0.25 | 2 |"
     assert lines[3] == "| Birch | 2 | 2.070 ± 0.000 | 2.07 | +0.000 | tie | 0.25 | 2 |"
     assert lines[4] == "| Cedar | | - | 2.07 | | | | |"
-    assert lines[6].startswith("**1 wins, 1 ties, 0 losses.** Root mean squared error")
+    assert lines[6].startswith("**wins 1, ties 1, losses 0.** Root mean squared error")
     assert lines[6].endswith("To reach: a book.")
 
 

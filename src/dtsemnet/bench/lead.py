@@ -43,7 +43,7 @@ def lead_table(summary: Summary) -> str:
         )
     found = [standing(summary, name) for name in summary.sets]
     said = ", ".join(
-        f"{found.count(word)} {plural}" for word, plural in (("win", "wins"), ("tie", "ties"), ("loss", "losses"))
+        f"{word} {found.count(key)}" for key, word in (("win", "wins"), ("tie", "ties"), ("loss", "losses"))
     )
     unit = (
         "Accuracy in percent" if summary.table.larger_is_better else "Root mean squared error, in the unit of the paper"

@@ -54,7 +54,8 @@ def report(folder: Path = FOLDER) -> str:
 def _lead(summary: Summary) -> Iterator[str]:
     yield lead_table(summary)
     yield "\n".join(f"- {_note(summary, note)}" for note in summary.table.notes) + "\n"
-    yield "### One ingredient left out\n\n" + ablation_table(summary)
+    if ablations := ablation_table(summary):
+        yield "### One ingredient left out\n\n" + ablations
 
 
 def _without_data(table: Table) -> dict[str, str]:

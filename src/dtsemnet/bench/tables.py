@@ -189,6 +189,12 @@ def _check(table: Table) -> None:
     for method in table.methods:
         if method not in METHODS and ":" not in method:
             raise ValueError(f"{table.path} names the method {method!r}; there are {', '.join(METHODS)}.")
+    if table.lead:
+        goals = table.published.get(table.methods[0], {})
+        bare = [name for name in table.sets if "mean" not in goals.get(name, {})]
+        if bare or "seconds" not in table.shows:
+            lacks = f"a published mean of {table.methods[0]} on {bare[0]}" if bare else "'seconds' in shows"
+            raise ValueError(f"{table.path} is a lead table and lacks {lacks}.")
     for method, values in table.published.items():
         strange = [name for name in values if name not in table.sets]
         if strange:

@@ -30,7 +30,7 @@ class DTSemNetClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
 
     Each split tests a linear combination of the features. The tree is trained as the network that computes the
     same function. The default needs no tuning: a few starts with different settings, judged on rows set aside, the
-    best trained once more on all rows.
+    best trained on with all rows.
 
     Parameters
     ----------

@@ -175,7 +175,9 @@ class Fitting(ABC):
             del plan  # and its rows, before they are copied once more
             with one_thread():
                 stream = np.random.default_rng(streams[best.number].bit_generator.seed_seq.spawn(1)[0])
-                best = self.finish(lambda: self._plan(self.rows(self.data.sample), "all rows", bar), best, stream)
+                last = self.finish(lambda: self._plan(self.rows(self.data.sample), "all rows", bar), best, stream)
+            # Half trained on it may be worse than the tree that was chosen.
+            best = replace(best, history=last.history) if last.history.stopped == "interrupt" else last
         return Outcome(best.tree, best.history, tuple(candidates))
 
     def train_on(self, plan: Plan, best: Candidate, rng: Any) -> Training:
