@@ -69,13 +69,13 @@ class ClassFitting(Fitting):
     """A classifier in the making."""
 
     by_class = True
-    pause = 0.4
+    pause = 0.7  # where the annealing ends
     last_rate = 1.0
 
     @property
     def most_epochs(self) -> int:
         """Fewer in deep trees, whose steps cost more and which learn a small table by heart soon enough."""
-        return round(200 * (4 / max(4, self.topology.depth)) ** 1.5)
+        return round(200 * (4 / max(4, self.topology.depth)) ** 1.75)
 
     @property
     def problem(self) -> Classification:

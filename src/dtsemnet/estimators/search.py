@@ -4,8 +4,8 @@ Each start has its own seed and the next of the settings. Starts run side by
 side in threads (kernels leave the interpreter's lock alone), each on one core.
 They meet only where they are compared, so the result is the same for any number
 of jobs. Classifiers are compared once on the way too, and the worse half is
-dropped there: at two fifths of its training a start that will win is nearly
-always among the better half, and a third of the time is saved.
+dropped there: where the annealing ends, at seven tenths of the training, those
+that will win can be told. Earlier they cannot: strong decay comes late to the fore.
 """
 
 from __future__ import annotations
