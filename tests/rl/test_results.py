@@ -7,8 +7,9 @@ import json
 import numpy as np
 import pytest
 
+from dtsemnet.bench.figures import save_figure
 from dtsemnet.rl.configurations import read_environment
-from dtsemnet.rl.curves import plot_curves, save_figure
+from dtsemnet.rl.curves import plot_curves
 from dtsemnet.rl.results import read_results, summarise, to_markdown
 
 POLE = read_environment("CartPole-v1")
@@ -83,9 +84,9 @@ def test_curves_show_mean_and_range_over_seeds(tmp_path):
     }
     low, high = ax.collections[0].get_paths()[0].get_extents().get_points()[:, 1]
     assert (low, high) == (50.0, 300.0)
-    paths = save_figure(figure, tmp_path / "figures" / "curve.png")
+    paths = save_figure(figure, tmp_path / "figures" / "curve")
     first = [path.read_bytes() for path in paths]
-    assert [path.read_bytes() for path in save_figure(plot_curves(POLE, rows), paths[0])] == first
+    assert [path.read_bytes() for path in save_figure(plot_curves(POLE, rows), tmp_path / "figures" / "curve")] == first
 
 
 def test_nothing_is_drawn_without_curves():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "plot_critical_difference", "plot_evolution", "plot_heights", "plot_landscapes", "plot_leaf_use", "plot_teacher",
-    "plot_times",
+    "plot_times", "save_figure",
 ]  # fmt: skip
 
 SELECTORS = {
@@ -207,6 +208,18 @@ def _colors() -> list[str]:
     from dtsemnet.plot.style import class_colors
 
     return [str(color) for color in class_colors(8)]
+
+
+def save_figure(figure: Figure, path: Path) -> list[Path]:
+    """Save as PNG and SVG, ``path`` without its ending; the same records give the same files."""
+    import matplotlib
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    png, svg = (path.with_name(f"{path.name}.{kind}") for kind in ("png", "svg"))
+    with matplotlib.rc_context({"svg.hashsalt": "dtsemnet"}):
+        figure.savefig(png, dpi=150)
+        figure.savefig(svg, metadata={"Date": None})
+    return [png, svg]
 
 
 def _axes(n: int, width: float, height: float, columns: int = 4) -> tuple[Any, list[Any]]:

@@ -62,7 +62,7 @@ def draw(name: str | None = None, folder: Path = FOLDER, *, make: bool = True, n
     for title in known if name is None else [name]:
         picture = KINDS[known[title]["kind"]](title, known[title], folder, make, n_jobs)
         if picture is not None:
-            written += _save(picture, folder / "figures", title)
+            written += figures.save_figure(picture, folder / "figures" / title)
     return written
 
 
@@ -192,11 +192,3 @@ KINDS: dict[str, Callable[..., Any]] = {
     "landscape": _of_experiments(_landscapes, lambda records: figures.plot_landscapes(records)),
 }
 """How each kind of figure is made."""
-
-
-def _save(picture: Any, folder: Path, name: str) -> list[Path]:
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / f"{name}.png", folder / f"{name}.svg"]
-    picture.savefig(paths[0], dpi=150)
-    picture.savefig(paths[1], metadata={"Date": None})  # without the date the same records give the same file
-    return paths

@@ -64,16 +64,20 @@ def ablation_table(summary: Summary) -> str:
         better, worse = (sum(sign * gain > 0.05 for gain in gains.values()) for sign in (1, -1))
         counts = "| | |" if column == first else f"| {better} | {worse} |"
         lines.append(f"| {column.method} | {distance:.2f} {counts} {told} |")
-    return "\n".join(lines) + (
-        f"\n\nOver the {len(summary.shared)} sets that all have. Better or worse than the first: by more than 0.05 % "
-        "of its score.\n"
-    )
+    said = f"Over the {len(summary.shared)} sets that all have, {_seeds(summary)} seeds a set."
+    return "\n".join(lines) + f"\n\n{said} Better or worse than the first: by more than 0.05 % of its score.\n"
 
 
 def _gain(summary: Summary, name: str, column: Column, first: Column) -> float:
     """How much better than the first column, in percent of its score."""
     there, base = (summary.cells[name, c].ours["test"].mean for c in (column, first))
     return 100 * (there - base) / base * (1 if summary.table.larger_is_better else -1)
+
+
+def _seeds(summary: Summary) -> str:
+    """Fewest and most seeds of a cell; columns may have run different numbers of them."""
+    numbers = [summary.cells[name, c].ours["test"].n or 0 for name in summary.shared for c in summary.distance]
+    return f"{min(numbers)} to {max(numbers)}"
 
 
 def _goal(summary: Summary, cell: Cell) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +13,7 @@ from dtsemnet.rl.results import Row
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["plot_curves", "save_figure"]
+__all__ = ["plot_curves"]
 
 
 def plot_curves(environment: Environment, rows: Sequence[Row]) -> Figure | None:
@@ -53,14 +52,3 @@ def plot_curves(environment: Environment, rows: Sequence[Row]) -> Figure | None:
     )
     tidy_axes(ax)
     return figure
-
-
-def save_figure(figure: Figure, path: Path) -> list[Path]:
-    """Save as PNG and SVG; the same records give the same files."""
-    import matplotlib
-
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with matplotlib.rc_context({"svg.hashsalt": "dtsemnet"}):
-        figure.savefig(path.with_suffix(".png"), dpi=150)
-        figure.savefig(path.with_suffix(".svg"), metadata={"Date": None})
-    return [path.with_suffix(".png"), path.with_suffix(".svg")]

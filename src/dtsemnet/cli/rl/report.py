@@ -62,7 +62,8 @@ def _plain(row: Any) -> dict[str, Any]:
 def _write(found: Any, folder: Path, out: Path) -> list[Path]:
     """Write figures and report; the report shows all environments, whatever was asked for."""
     require("matplotlib", extra="plot", verb="dtsemnet rl report --out").use("Agg")
-    from dtsemnet.rl.curves import plot_curves, save_figure
+    from dtsemnet.bench.figures import save_figure
+    from dtsemnet.rl.curves import plot_curves
     from dtsemnet.rl.results import to_markdown
     from dtsemnet.tree.atomic import write_atomically
 
@@ -70,6 +71,6 @@ def _write(found: Any, folder: Path, out: Path) -> list[Path]:
     for environment, rows in found:
         figure = plot_curves(environment, rows)
         if figure is not None:
-            paths += save_figure(figure, out / "figures" / f"rl-{environment.name}.png")
+            paths += save_figure(figure, out / "figures" / f"rl-{environment.name}")
     pictures = {path.stem.removeprefix("rl-"): f"figures/{path.name}" for path in (out / "figures").glob("rl-*.png")}
     return [*paths, write_atomically(out / "REPORT-RL.md", to_markdown(folder, pictures))]
