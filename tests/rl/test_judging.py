@@ -1,14 +1,17 @@
-"""What accompanies a training: word of its progress."""
+"""What accompanies a training: judgements, and word of its progress."""
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 from stable_baselines3 import PPO
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv
 
-from dtsemnet.rl import TreePolicy, train
-from dtsemnet.rl.judging import Clock, Watch
+from dtsemnet.rl import TreePolicy, judging, train
+from dtsemnet.rl.judging import Clock, Judge, Watch
 from rl.worlds import Sides
 
 
@@ -27,6 +30,22 @@ def test_progress_is_told_to_the_end(tmp_path, monkeypatch):
     assert all(now.left > 0 for now in told[:-40])
     assert told[-1].best == max(now.judged for now in told if now.judged is not None)
     assert 0 <= told[-1].reward <= 10
+
+
+def test_luck_in_the_first_episodes_does_not_keep_a_policy(tmp_path, monkeypatch):
+    rewards = [[5, 5, 5, 5], [9, 9, 0, 0], [1, 1, 99, 99], [3, 6, 6, 7]]  # sound, lucky, bad at first, better in all
+    played, kept = [], []
+    monkeypatch.setattr(judging, "HEARING", 2)
+    monkeypatch.setattr(judging, "evaluate", lambda policy, env, seeds: [rewards[played[-1]][seed] for seed in seeds])
+    monkeypatch.setattr(Judge, "_keep", lambda judge, name: kept.append(played[-1]))
+    judge = Judge(Sides(), tmp_path, 1, range(4))
+    judge.model = SimpleNamespace(policy=None, logger=SimpleNamespace(record=lambda name, value: None))
+    for number in range(len(rewards)):
+        played.append(number)
+        judge._judge()
+    assert kept == [0, 3]
+    assert judge.best == np.mean(rewards[3])
+    assert [len(row["rewards"]) for row in judge.judgements] == [4, 4, 2, 4]
 
 
 def test_time_left_is_by_the_pace_of_this_process():

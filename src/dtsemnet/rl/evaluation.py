@@ -21,8 +21,8 @@ from dtsemnet.tree import Model
 
 __all__ = ["JUDGING_SEEDS", "TEST_SEEDS", "evaluate", "is_tree", "summary"]
 
-JUDGING_SEEDS = range(10_000, 10_030)
-"""Seeds of the episodes that judge a policy on the way."""
+JUDGING_SEEDS = range(10_000, 10_130)
+"""Seeds of the episodes that judge a policy on the way: the first thirty, and all where it may be the best."""
 TEST_SEEDS = range(500, 600)
 """Seeds of the episodes that test it at the end, the paper's."""
 ABREAST = 50

@@ -19,7 +19,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 
 from dtsemnet.bench.records import Record, append_record
 from dtsemnet.rl.checkpoints import restore_checkpoint, save_checkpoint
-from dtsemnet.rl.evaluation import evaluate, is_tree
+from dtsemnet.rl.evaluation import evaluate, is_tree, summary
 from dtsemnet.rl.extraction import policy_tree
 from dtsemnet.tree.atomic import write_atomically
 
@@ -68,8 +68,15 @@ class Clock:
         return self.earlier[0] + self.here(), self.earlier[1] + time.process_time() - self.started[1]
 
 
+HEARING = 30
+"""Episodes by which every policy is judged; one that may be the best is judged by all."""
+
+
 class Judge(BaseCallback):
     """Judge every so many steps, note it, and keep the policy when it is the best so far.
+
+    Thirty episodes tell a bad policy, not the best of several good ones: one whose mean is within a standard error
+    of the best, or above it, is played on all the seeds before the two are compared.
 
     Parameters
     ----------
@@ -80,7 +87,7 @@ class Judge(BaseCallback):
     every : int
         Steps between judgements.
     seeds : sequence of int
-        Of the episodes.
+        Of the episodes, the first thirty for every policy.
     names : sequence of str, optional
         Names of the observation's entries, for the model files.
     """
@@ -129,12 +136,14 @@ class Judge(BaseCallback):
     def _judge(self) -> None:
         # The tree itself, which is what is kept: it is a hundred times faster than the network, too.
         policy = policy_tree(self.model) if is_tree(self.model) else self.model
-        rewards = evaluate(policy, self.env, self.seeds)
+        rewards = evaluate(policy, self.env, self.seeds[:HEARING])
+        if np.mean(rewards) + summary(rewards)["sem"] >= self.best and len(self.seeds) > HEARING:
+            rewards += evaluate(policy, self.env, self.seeds[HEARING:])
         mean = float(np.mean(rewards))
         self.judgements.append({"step": self.num_timesteps, "mean": mean, "rewards": rewards})
         append_record(self.folder / "judgements.jsonl", self.judgements[-1])
         self.logger.record("eval/mean_reward", mean)
-        if mean >= self.best:  # among equals the latest: it has seen more
+        if mean >= self.best and len(rewards) == len(self.seeds):  # among equals the latest: it has seen more
             self.best, self.best_step = mean, self.num_timesteps
             self._keep("best")
 
