@@ -144,3 +144,16 @@ def test_a_fit_killed_in_its_last_training_resumes_to_the_same_bytes(kind, data,
     assert len(done) == n_left, "nothing is trained twice"
     assert resumed.tree_.fingerprint() == whole.tree_.fingerprint()
     assert resumed.loss_curve_ == whole.loss_curve_
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("options", "n_epochs"),
+    [({}, 10 + 30), ({"refit": False}, 30), ({"n_init": 1}, 30), ({"max_iter": 8}, 8 + 4)],
+)
+def test_a_large_table_has_few_epochs_to_choose_by_and_more_for_the_tree_chosen(kind, data, options, n_epochs):
+    X, y = (np.concatenate([part] * 4) for part in data)
+    X = X + np.arange(len(X))[:, None] * 1e-7  # no two rows alike
+    # A row a step makes many steps an epoch, as many rows would.
+    found = make(kind, **({"max_iter": None, "batch_size": 1} | options)).fit(X, y).history_
+    assert len(found) == n_epochs

@@ -33,7 +33,7 @@ Integers = NDArray[Any]
 
 PAUSE = 0.4
 """Share of the training after which the worse half of the starts is dropped."""
-MOST_EPOCHS = 200
+FEWEST_EPOCHS, MOST_EPOCHS = 20, 200
 
 
 class GradientEngine(ABC):
@@ -185,8 +185,8 @@ class GradientFitting(ABC):
 
     def n_epochs(self, n_rows: int) -> int:
         """Epochs of one start."""
-        given = self.options.max_iter
-        return int(given) if given is not None else n_epochs_for(n_rows, self.options.batch_size, MOST_EPOCHS)
+        given, o = self.options.max_iter, self.options
+        return int(given) if given is not None else n_epochs_for(n_rows, o.batch_size, MOST_EPOCHS, FEWEST_EPOCHS)
 
     def number_tree(self, splits: Floats, leaves: Floats, train: Sample) -> Tree:
         """Fold splits and leaf models, given in training coordinates, into a regression tree."""

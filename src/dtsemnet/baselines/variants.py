@@ -190,13 +190,13 @@ class Reg1Fitting(LeafFitting):
     """A regressor in the making, by the engine above."""
 
     def begin(
-        self, plan: Plan, number: int, setting: Setting, train: Sample, rng: Any, init: Tree | None, share: float = 1.0
+        self, plan: Plan, number: int, setting: Setting, train: Sample, rng: Any, init: Tree | None, n_epochs: int
     ) -> Training:
         penalties = Penalties(split_l1=setting.l1, clip=plan.clip)
-        parameters = super().begin(plan, number, setting, train, rng, init).engine.parameters()
+        parameters = super().begin(plan, number, setting, train, rng, init, n_epochs).engine.parameters()
         engine: Any = Reg1Engine(
             plan.problem, plan.topology, plan.rows, parameters, batch_size=plan.batch_size, penalties=penalties
         )
-        phases = regression_phases("paper", setting, self.n_epochs(train, share), closed_form=False)
+        phases = regression_phases("paper", setting, n_epochs, closed_form=False)
         shown = [plan.bar.run(f"{plan.stage} {number + 1}")] if plan.bar else []
         return Training(engine, phases, rng, n_samples=len(plan.rows.X), callbacks=shown)

@@ -70,7 +70,6 @@ class ClassFitting(Fitting):
 
     by_class = True
     pause = 0.7  # where the annealing ends
-    last_rate = 1.0
 
     @property
     def most_epochs(self) -> int:
@@ -88,15 +87,19 @@ class ClassFitting(Fitting):
             return (PAPER_CLASSIFICATION,)
         return tuple(setting.at_depth(self.topology.depth) for setting in CLASSIFICATION)
 
+    def last(self, setting: Setting) -> Setting:
+        """Anneal once more, which frees splits that are stuck; the loss stays as bounded as it ended."""
+        return replace(setting, first_q=setting.q)
+
     def first_parameters(self) -> Parameters:
         assert self.init is not None
         return Parameters(self.first_splits(self.rng, self.init), leaf_class=self.init.leaf_class)
 
     def begin(
-        self, plan: Plan, number: int, setting: Setting, train: Sample, rng: Any, init: Tree | None, share: float = 1.0
+        self, plan: Plan, number: int, setting: Setting, train: Sample, rng: Any, init: Tree | None, n_epochs: int
     ) -> Training:
         parameters = Parameters(self.first_splits(rng, init), leaf_class=self._first_classes(train, setting, init))
-        phases = classification_phases(self.options.training, setting, self.n_epochs(train, share))
+        phases = classification_phases(self.options.training, setting, n_epochs)
         return begin(
             plan, parameters, phases, rng, number=number, weight_decay=setting.weight_decay, l1=setting.l1,
             callbacks=[ReassignLeaves(plan)],

@@ -41,8 +41,8 @@ class DTSemNetClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         "annealed" pools the leaves of a class smoothly at a falling temperature and bounds the loss as it goes;
         the last epochs train the tree itself. "paper" is max-pooled cross-entropy from the first step.
     max_iter : int, optional
-        Epochs of each start. By default as many as make 4,500 steps, at least 20 and at most 200
-        (fewer where the tree is deeper than 4).
+        Epochs of each start. By default as many as make 4,500 steps, at most 200 (fewer where the tree is deeper
+        than 4), and at least 10 where the chosen tree is trained on afterwards, else 30.
     learning_rate, weight_decay, l1 : float, optional
         Step size of Adam, decoupled decay of the splits, and penalty on their absolute values in standardised
         features. By default those of the settings tried.
@@ -62,7 +62,8 @@ class DTSemNetClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
     n_iter_no_change : int, default=20
     tol : float, default=0.0
     refit : bool, default=True
-        Train the chosen tree on for half as many epochs with all rows, those set aside included.
+        Train the chosen tree on with all rows, those set aside included, for half as many epochs as a start; at
+        least 30 unless ``max_iter`` is given.
     class_weight : dict, "balanced", optional
         Weights of classes, multiplied with the sample weights.
     categorical_features : "from_dtype", None, or list, default="from_dtype"

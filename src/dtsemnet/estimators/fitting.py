@@ -33,6 +33,8 @@ MIN_ROWS = 30
 """Fewest rows of which some are set aside: a handful could not tell two trees apart."""
 LAST_SHARE = 0.5
 """Epochs with all rows at the end, as a share of those of a start."""
+FEWEST_TO_CHOOSE, FEWEST_TO_KEEP = 10, 30
+"""Fewest epochs of a start that is trained on if it is chosen, and of a training that has the last word."""
 
 Floats = NDArray[Any]
 
@@ -78,8 +80,6 @@ class Fitting(ABC):
     by_class: bool
     pause: float | None
     """Share of the training after which the worse half of the starts is dropped."""
-    last_rate: float
-    """Rate at which the best tree is trained on with all rows, as a share of its first."""
 
     def __init__(self, options: Any, data: TrainingData, rng: np.random.Generator, init: Tree | None) -> None:
         self.options, self.data, self.init = options, data, init
@@ -104,14 +104,18 @@ class Fitting(ABC):
         """What the starts are trained with, in turn."""
 
     @abstractmethod
+    def last(self, setting: Setting) -> Setting:
+        """What the best tree is trained on with, given what it was trained with."""
+
+    @abstractmethod
     def first_parameters(self) -> Parameters:
         """The initial tree in training coordinates."""
 
     @abstractmethod
     def begin(
-        self, plan: Plan, number: int, setting: Setting, train: Sample, rng: Any, init: Tree | None, share: float = 1.0
+        self, plan: Plan, number: int, setting: Setting, train: Sample, rng: Any, init: Tree | None, n_epochs: int
     ) -> Training:
-        """Make one start ready, from a tree or at random, for a share of the epochs."""
+        """Make one start ready, from a tree or at random."""
 
     @abstractmethod
     def judge(
@@ -142,9 +146,9 @@ class Fitting(ABC):
         if aside:
             train, validation = split(train, o.validation_fraction, split_rng, by_class=self.by_class)
         with ProgressBar() if o.verbose else nullcontext() as bar:
-            return self._run(train, validation, streams, aside=aside, bar=bar)
+            return self._run(train, validation, streams, last=aside and o.refit, bar=bar)
 
-    def _run(self, train: Sample, validation: Sample | None, streams: list[Any], *, aside: bool, bar: Any) -> Outcome:
+    def _run(self, train: Sample, validation: Sample | None, streams: list[Any], *, last: bool, bar: Any) -> Outcome:
         o = self.options
         early = o.early_stopping and validation is not None
         plan = replace(
@@ -160,8 +164,9 @@ class Fitting(ABC):
             found = self.settings[number % len(self.settings)]
             return (found if self.init is None else found.warm()).override(**numbers)
 
+        n_epochs = self.n_epochs(train, FEWEST_TO_CHOOSE if last else FEWEST_TO_KEEP)
         candidates = race(
-            lambda number: self.begin(plan, number, setting(number), train, streams[number], self.init),
+            lambda number: self.begin(plan, number, setting(number), train, streams[number], self.init, n_epochs),
             lambda number, run: self.judge(run, number, setting(number), train, validation),
             len(streams), o.n_jobs, self.pause if len(streams) > 2 and validation is not None and not early else None,
         )  # fmt: skip
@@ -171,19 +176,21 @@ class Fitting(ABC):
         for candidate in candidates:
             kept = "kept" if candidate is best else "dropped"
             logger.info("start %d, %s: %s, %s", candidate.number, candidate.setting, candidate.merit, kept)
-        if aside and o.refit and best.history.stopped != "interrupt":
+        if last and best.history.stopped != "interrupt":
             del plan  # and its rows, before they are copied once more
             with one_thread():
                 stream = np.random.default_rng(streams[best.number].bit_generator.seed_seq.spawn(1)[0])
-                last = self.finish(lambda: self._plan(self.rows(self.data.sample), "all rows", bar), best, stream)
+                done = self.finish(lambda: self._plan(self.rows(self.data.sample), "all rows", bar), best, stream)
             # Half trained on it may be worse than the tree that was chosen.
-            best = replace(best, history=last.history) if last.history.stopped == "interrupt" else last
+            best = replace(best, history=done.history) if done.history.stopped == "interrupt" else done
         return Outcome(best.tree, best.history, tuple(candidates))
 
     def train_on(self, plan: Plan, best: Candidate, rng: Any) -> Training:
         """Train the best tree on with all rows: it was chosen for what it is, so it is not thrown away."""
-        setting = best.setting.warm(self.last_rate)
-        run = self.begin(plan, best.number, setting, self.data.sample, rng, best.tree, LAST_SHARE)
+        setting = self.last(best.setting)
+        n_epochs = round(LAST_SHARE * self.n_epochs(self.data.sample, FEWEST_TO_CHOOSE))
+        n_epochs = max(n_epochs, FEWEST_TO_KEEP if self.options.max_iter is None else 1)
+        run = self.begin(plan, best.number, setting, self.data.sample, rng, best.tree, n_epochs)
         run.advance()
         run.finish()
         return run
@@ -204,11 +211,10 @@ class Fitting(ABC):
         """Targets as the engine wants them."""
         return sample.y
 
-    def n_epochs(self, sample: Sample, share: float = 1.0) -> int:
-        """A share of the epochs of one start, at least one."""
+    def n_epochs(self, sample: Sample, fewest: int) -> int:
+        """Epochs of one start: those that the user gave, or about as many as make the usual number of steps."""
         given, o = self.options.max_iter, self.options
-        n_epochs = n_epochs_for(len(sample), o.batch_size, self.most_epochs) if given is None else int(given)
-        return max(1, round(share * n_epochs))
+        return n_epochs_for(len(sample), o.batch_size, self.most_epochs, fewest) if given is None else int(given)
 
     def random_splits(self, rng: np.random.Generator) -> Floats:
         """Splits to start from: normal weights, so that scores have standard deviation about 1."""

@@ -6,7 +6,7 @@ logits ``tau * logsumexp(z / tau)`` with ``tau`` falling to 0, for regression th
 softmax over all leaves at a falling temperature, then leaves refitted in closed
 form. No single rate and temperature fit every table, so a fit tries a few
 settings from different random starts and keeps what does best on rows set aside.
-That tree is then warmed up a little and trained on with all rows.
+That tree is then trained on with all rows: annealed once more, or, for regression, warmed up a little.
 
 *Paper* training is max-pooled cross-entropy from the first step, and the
 paper's Algorithm 1 with k = 4 and temperature 0.5. *Straight-through* training
@@ -77,11 +77,10 @@ class Setting:
         numbers: dict[str, Any] = {name: number for name, number in given.items() if number is not None}
         return replace(self, **numbers)
 
-    def warm(self, share: float = 1 / 3) -> Setting:
-        """Start from a given tree: a share of the rate, and no heat that would wipe the tree out."""
+    def warm(self) -> Setting:
+        """Start from a given tree: a third of the rate, and no heat that would wipe the tree out."""
         last = self.temperature[1]
-        rate = self.learning_rate * share
-        return replace(self, learning_rate=rate, temperature=(5 * last, last), first_q=self.q)
+        return replace(self, learning_rate=self.learning_rate / 3, temperature=(5 * last, last), first_q=self.q)
 
 
 CLASSIFICATION = (
@@ -106,9 +105,9 @@ PAPER_CLASSIFICATION = Setting(0.1, (1.0, 1.0), 0.0)
 PAPER_REGRESSION = Setting(0.01, (0.5, 0.5), 0.0)
 
 
-def n_epochs_for(n_rows: int, batch_size: int, most: int) -> int:
-    """Epochs that make about ``STEPS`` steps, between 20 and ``most``."""
-    return max(20, min(most, round(STEPS / max(1, n_rows / batch_size))))
+def n_epochs_for(n_rows: int, batch_size: int, most: int, fewest: int) -> int:
+    """Epochs that make about ``STEPS`` steps, at most ``most`` and at least ``fewest``."""
+    return max(fewest, min(most, round(STEPS / max(1, n_rows / batch_size))))
 
 
 def classification_phases(training: str, setting: Setting, n_epochs: int) -> tuple[Phase, ...]:

@@ -41,7 +41,6 @@ class LeafFitting(Fitting):
 
     by_class = False
     pause = None  # errors on the way tell too little of those at the end
-    last_rate = 1 / 3
 
     def __init__(self, options: Any, data: TrainingData, rng: np.random.Generator, init: Tree | None) -> None:
         super().__init__(options, data, rng, init)
@@ -67,6 +66,9 @@ class LeafFitting(Fitting):
     def settings(self) -> tuple[Setting, ...]:
         return REGRESSION if self.options.training == "annealed" else (PAPER_REGRESSION,)
 
+    def last(self, setting: Setting) -> Setting:
+        return setting.warm()
+
     @property
     def closed_form(self) -> bool:
         """Whether leaves are refitted by ridge regression; the paper's training keeps its trained leaves."""
@@ -87,10 +89,9 @@ class LeafFitting(Fitting):
         return Parameters(self.first_splits(self.rng, self.init), self._first_leaves(self.rng, self.init))
 
     def begin(
-        self, plan: Plan, number: int, setting: Setting, train: Sample, rng: Any, init: Tree | None, share: float = 1.0
+        self, plan: Plan, number: int, setting: Setting, train: Sample, rng: Any, init: Tree | None, n_epochs: int
     ) -> Training:
         parameters = Parameters(self.first_splits(rng, init), self._first_leaves(rng, init))
-        n_epochs = self.n_epochs(train, share)
         phases = regression_phases(self.options.training, setting, n_epochs, closed_form=self.closed_form)
         return begin(plan, parameters, phases, rng, number=number, weight_decay=setting.weight_decay, l1=setting.l1)
 

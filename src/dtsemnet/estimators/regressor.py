@@ -44,7 +44,8 @@ class DTSemNetRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
         "paper" is its Algorithm 1 with k = 4 and temperature 0.5: joint epochs, epochs on augmented samples, epochs
         on actual samples, leaves as trained. "straight_through" is the estimator the paper compares with.
     max_iter : int, optional
-        Epochs of each start. By default as many as make 4,500 steps, between 20 and 500.
+        Epochs of each start. By default as many as make 4,500 steps, at most 500, and at least 10 where the chosen
+        tree is trained on afterwards, else 30.
     learning_rate, weight_decay, l1 : float, optional
         Step size of Adam, decoupled decay of the splits, and penalty on their absolute values in standardised
         features. By default those of the settings tried.
@@ -62,8 +63,8 @@ class DTSemNetRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
     n_iter_no_change : int, default=20
     tol : float, default=0.0
     refit : bool, default=True
-        Train the chosen tree on for half as many epochs with all rows, those set aside included, and fit its leaves
-        to them.
+        Train the chosen tree on with all rows, those set aside included, for half as many epochs as a start (at
+        least 30 unless ``max_iter`` is given), and fit its leaves to them.
     categorical_features, missing, init, warm_start, engine, device, n_jobs, checkpoint, random_state, verbose
         As in :class:`DTSemNetClassifier`.
 
