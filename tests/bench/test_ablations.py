@@ -22,6 +22,8 @@ LEFT_OUT = [
     ("dtsemnet-no-last", CLASSES, {"refit": False}),
     ("dtsemnet-no-last", NUMBERS, {"refit": False}),
     ("dtsemnet-no-bound", CLASSES, {}),
+    ("dtsemnet-no-anneal", CLASSES, {}),
+    ("dtsemnet-no-reheat", CLASSES, {}),
     ("dtsemnet-no-l1", NUMBERS, {"l1": 0.0}),
     ("dtsemnet-no-guard", NUMBERS, {"guard": False}),
 ]
@@ -47,6 +49,15 @@ def test_without_the_bound_every_epoch_of_every_start_is_cross_entropy() -> None
         model = CrossEntropyClassifier(**QUICK, random_state=seed).fit(X, y)
         assert set(model.history_["q"]) == {0.0}
     assert max(fitted("dtsemnet-one-start", CLASSES).history_["q"]) > 0
+
+
+def test_without_annealing_leaves_are_pooled_by_the_maximum_from_the_first_step() -> None:
+    cold, warm, usual = (
+        fitted(method, CLASSES).history_["temperature"]
+        for method in ("dtsemnet-no-anneal", "dtsemnet-no-reheat", "dtsemnet")
+    )
+    assert max(cold) < 1e-3
+    assert usual[8] == usual[0] == warm[0] > warm[8] > 0  # after 8 epochs the last training begins
 
 
 @pytest.mark.parametrize("task", DATA)

@@ -8,7 +8,10 @@ from dtsemnet.estimators import DTSemNetClassifier
 from dtsemnet.estimators.classification import ClassFitting
 from dtsemnet.estimators.recipe import Setting
 
-__all__ = ["CrossEntropyClassifier"]
+__all__ = ["CrossEntropyClassifier", "HardClassifier", "WarmClassifier"]
+
+COLD = 1e-4
+"""A temperature at which pooling is the maximum to within rounding, and which still counts as one."""
 
 
 class _CrossEntropyFitting(ClassFitting):
@@ -17,6 +20,21 @@ class _CrossEntropyFitting(ClassFitting):
     @property
     def settings(self) -> tuple[Setting, ...]:
         return tuple(replace(setting, q=0.0) for setting in super().settings)
+
+
+class _HardFitting(ClassFitting):
+    """All settings cold from the first step."""
+
+    @property
+    def settings(self) -> tuple[Setting, ...]:
+        return tuple(replace(setting, temperature=(COLD, COLD)) for setting in super().settings)
+
+
+class _WarmFitting(ClassFitting):
+    """The last training from a little warmth, at the full rate."""
+
+    def last(self, setting: Setting) -> Setting:
+        return replace(setting.warm(), learning_rate=setting.learning_rate)
 
 
 class CrossEntropyClassifier(DTSemNetClassifier):
@@ -31,3 +49,15 @@ class CrossEntropyClassifier(DTSemNetClassifier):
     """
 
     _fitting: type[ClassFitting] = _CrossEntropyFitting
+
+
+class HardClassifier(DTSemNetClassifier):
+    """The default classifier without annealing: leaves pooled by the maximum from the first step."""
+
+    _fitting: type[ClassFitting] = _HardFitting
+
+
+class WarmClassifier(DTSemNetClassifier):
+    """The default classifier whose chosen tree is warmed up a little for its last training, not annealed again."""
+
+    _fitting: type[ClassFitting] = _WarmFitting

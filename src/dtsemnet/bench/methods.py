@@ -135,6 +135,8 @@ for _method in (
     _ours("dtsemnet-no-decay", weight_decay=0.0),
     _ours("dtsemnet-no-last", refit=False),
     Method("dtsemnet-no-bound", "dtsemnet.bench.ablations:CrossEntropyClassifier"),
+    Method("dtsemnet-no-anneal", "dtsemnet.bench.ablations:HardClassifier"),
+    Method("dtsemnet-no-reheat", "dtsemnet.bench.ablations:WarmClassifier"),
     Method("dtsemnet-no-l1", None, "dtsemnet:DTSemNetRegressor", {"l1": 0.0}),
     Method("dtsemnet-no-guard", None, "dtsemnet:DTSemNetRegressor", {"guard": False}),
     Method("dtsemnet-ste", None, "dtsemnet:DTSemNetRegressor", {"training": "straight_through"}),
