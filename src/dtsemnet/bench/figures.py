@@ -159,6 +159,18 @@ def plot_landscapes(records: Sequence[Record]) -> Figure:
     return figure
 
 
+def save_figure(figure: Figure, path: Path) -> list[Path]:
+    """Save as PNG and SVG, ``path`` without its ending; the same records give the same files."""
+    import matplotlib
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    png, svg = (path.with_name(f"{path.name}.{kind}") for kind in ("png", "svg"))
+    with matplotlib.rc_context({"svg.hashsalt": "dtsemnet"}):
+        figure.savefig(png, dpi=150)
+        figure.savefig(svg, metadata={"Date": None})
+    return [png, svg]
+
+
 def _alike(ranks: Sequence[float], difference: float) -> list[tuple[int, int]]:
     """Longest stretches of sorted ranks that lie within the difference."""
     found: list[tuple[int, int]] = []
@@ -208,18 +220,6 @@ def _colors() -> list[str]:
     from dtsemnet.plot.style import class_colors
 
     return [str(color) for color in class_colors(8)]
-
-
-def save_figure(figure: Figure, path: Path) -> list[Path]:
-    """Save as PNG and SVG, ``path`` without its ending; the same records give the same files."""
-    import matplotlib
-
-    path.parent.mkdir(parents=True, exist_ok=True)
-    png, svg = (path.with_name(f"{path.name}.{kind}") for kind in ("png", "svg"))
-    with matplotlib.rc_context({"svg.hashsalt": "dtsemnet"}):
-        figure.savefig(png, dpi=150)
-        figure.savefig(svg, metadata={"Date": None})
-    return [png, svg]
 
 
 def _axes(n: int, width: float, height: float, columns: int = 4) -> tuple[Any, list[Any]]:
