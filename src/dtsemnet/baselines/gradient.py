@@ -21,7 +21,7 @@ from dtsemnet.engine import Rows
 from dtsemnet.estimators.fitting import MIN_ROWS, TrainingData
 from dtsemnet.estimators.leaves import count_classes, guard_of, leaves_of
 from dtsemnet.estimators.recipe import n_epochs_for
-from dtsemnet.estimators.sample import Sample, Scaling, split
+from dtsemnet.estimators.sample import Sample, Scaling, split, target_scale
 from dtsemnet.estimators.search import Candidate, one_thread, race
 from dtsemnet.training import History, Phase, ProgressBar, Training
 from dtsemnet.tree import Topology, Tree
@@ -99,7 +99,7 @@ class GradientFitting(ABC):
         self.linear = not self.classes and options.leaf == "linear"
         self.y_center, self.y_scale = np.zeros(self.n_outputs), np.ones(self.n_outputs)
         if not self.classes:
-            self._standardise_targets()
+            self.y_center, self.y_scale = target_scale(data.sample)
 
     @abstractmethod
     def phases(self, setting: Any, n_epochs: int) -> tuple[Phase, ...]:
@@ -167,15 +167,6 @@ class GradientFitting(ABC):
             miss = (tree.predict(rows).reshape(len(rows), -1) - sample.y[part]) / self.y_scale
             total += float(sample.weight[part] @ np.square(miss).mean(axis=1))
         return total / float(sample.weight.sum())
-
-    def _standardise_targets(self) -> None:
-        y, weight = self.data.sample.y, self.data.sample.weight
-        # Divided by the largest, nothing overflows, whatever the unit.
-        unit = np.maximum(np.abs(y).max(axis=0), np.finfo(float).tiny)
-        mean = np.average(y / unit, axis=0, weights=weight)
-        spread = np.sqrt(np.average(np.square(y / unit - mean), axis=0, weights=weight))
-        self.y_center = mean * unit
-        self.y_scale = np.where(spread > 10 * np.finfo(float).eps, spread, 1.0) * unit
 
     def rows(self, sample: Sample) -> Rows:
         """Copy rows to training coordinates: standardised, classes as indicators, weights of mean 1."""

@@ -13,7 +13,7 @@ from dtsemnet.engine import Engine, Parameters, Regression, Step
 from dtsemnet.estimators.fitting import Fitting, TrainingData
 from dtsemnet.estimators.leaves import PENALTIES, guard_of, leaves_of, ridge_paths, update_leaves
 from dtsemnet.estimators.recipe import PAPER_REGRESSION, REGRESSION, Setting, regression_phases
-from dtsemnet.estimators.sample import Sample
+from dtsemnet.estimators.sample import Sample, target_scale
 from dtsemnet.estimators.search import Candidate, Plan, begin, parameters_of
 from dtsemnet.training import History, Training, validation_loss
 from dtsemnet.tree import Tree
@@ -44,13 +44,7 @@ class LeafFitting(Fitting):
 
     def __init__(self, options: Any, data: TrainingData, rng: np.random.Generator, init: Tree | None) -> None:
         super().__init__(options, data, rng, init)
-        y, weight = data.sample.y, data.sample.weight
-        # Divided by the largest, nothing overflows, whatever the unit.
-        unit = np.maximum(np.abs(y).max(axis=0), np.finfo(float).tiny)
-        mean = np.average(y / unit, axis=0, weights=weight)
-        spread = np.sqrt(np.average(np.square(y / unit - mean), axis=0, weights=weight))
-        self.y_center = mean * unit
-        self.y_scale = np.where(spread > 10 * np.finfo(float).eps, spread, 1.0) * unit
+        self.y_center, self.y_scale = target_scale(data.sample)
 
     @property
     def most_epochs(self) -> int:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from dtsemnet.kernels.hashing import mix_rows
 
-__all__ = ["BLOCK", "Sample", "Scaling", "merge", "split"]
+__all__ = ["BLOCK", "Sample", "Scaling", "merge", "split", "target_scale"]
 
 Floats = NDArray[Any]
 Integers = NDArray[Any]
@@ -142,3 +142,12 @@ class Scaling:
         """Undo :meth:`fold`: rows (w, b) that read scaled inputs."""
         spread = np.where(self.factor > 0, 1 / np.where(self.factor > 0, self.factor, 1), 0.0)
         return np.column_stack([weight * spread, bias + weight @ self.center])
+
+
+def target_scale(sample: Sample) -> tuple[Floats, Floats]:
+    """Mean and standard deviation of each target over the weighted rows; 1 where it never varies."""
+    # Divided by the largest, nothing overflows, whatever the unit.
+    unit = np.maximum(np.abs(sample.y).max(axis=0), np.finfo(float).tiny)
+    mean = np.average(sample.y / unit, axis=0, weights=sample.weight)
+    spread = np.sqrt(np.average(np.square(sample.y / unit - mean), axis=0, weights=sample.weight))
+    return mean * unit, np.where(spread > 10 * np.finfo(float).eps, spread, 1.0) * unit
