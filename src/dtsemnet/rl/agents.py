@@ -4,6 +4,7 @@ A recipe makes the policy of an agent: for discrete actions it is trained by PPO
 ``TopKSAC``. Settings that a recipe does not take are options of the algorithm.
 
 ===================== ==================================================================
+``judge_episodes``    that judge a policy which may be the best, 130 by default
 ``depth``             of the tree
 ``n_envs``            copies of the environment side by side, 1 by default
 ``normalize``         true: observations through ``VecNormalize``
@@ -45,8 +46,8 @@ __all__ = ["AGENTS", "algorithm_of", "build_agent", "build_worlds", "check_setti
 
 ACTIVATIONS = {"tanh": nn.Tanh, "relu": nn.ReLU}
 OURS = (
-    "steps", "judge_every", "depth", "n_envs", "normalize", "critic", "actor", "activation", "decay",
-    "pooling", "pooling_end", "pooling_fraction", "top_k", "temperature",
+    "steps", "judge_every", "judge_episodes", "depth", "n_envs", "normalize", "critic", "actor", "activation",
+    "decay", "pooling", "pooling_end", "pooling_fraction", "top_k", "temperature",
 )  # fmt: skip
 """Settings that are not the algorithm's."""
 HANDED = ("policy", "env", "seed", "device", "verbose", "policy_kwargs", "tensorboard_log", "kwargs")

@@ -19,10 +19,12 @@ from dtsemnet.rl.actors import DiscreteActor
 from dtsemnet.rl.continuous import RegressionActor
 from dtsemnet.tree import Model
 
-__all__ = ["JUDGING_SEEDS", "TEST_SEEDS", "evaluate", "is_tree", "summary"]
+__all__ = ["JUDGING_EPISODES", "JUDGING_SEEDS", "TEST_SEEDS", "evaluate", "is_tree", "summary"]
 
-JUDGING_SEEDS = range(10_000, 10_130)
-"""Seeds of the episodes that judge a policy on the way: the first thirty, and all where it may be the best."""
+JUDGING_SEEDS = range(10_000, 11_000)
+"""Seeds of the episodes that judge a policy on the way."""
+JUDGING_EPISODES = 130
+"""How many of them judge one that may be the best."""
 TEST_SEEDS = range(500, 600)
 """Seeds of the episodes that test it at the end, the paper's."""
 ABREAST = 50

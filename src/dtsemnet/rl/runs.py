@@ -25,7 +25,7 @@ from stable_baselines3.common import logger as logs
 from dtsemnet.bench.records import Record, append_record, mend, read_records
 from dtsemnet.rl.agents import build_agent, check_settings
 from dtsemnet.rl.configurations import Configuration
-from dtsemnet.rl.evaluation import JUDGING_SEEDS, TEST_SEEDS, evaluate, summary
+from dtsemnet.rl.evaluation import JUDGING_EPISODES, JUDGING_SEEDS, TEST_SEEDS, evaluate, summary
 from dtsemnet.rl.extraction import named_model
 from dtsemnet.rl.judging import Progress
 from dtsemnet.rl.kept import load_agent
@@ -160,7 +160,7 @@ def _do(run: Run, checkpoint_minutes: float, watch: Watch | None) -> Record:
             run.folder,
             n_steps=run.configuration.steps,
             judge_every=run.configuration.settings["judge_every"],
-            judging_seeds=JUDGING_SEEDS,
+            judging_seeds=JUDGING_SEEDS[: run.configuration.settings.get("judge_episodes", JUDGING_EPISODES)],
             test_seeds=TEST_SEEDS,
             callback=callbacks,
             feature_names=environment.features,
@@ -175,7 +175,7 @@ def _do(run: Run, checkpoint_minutes: float, watch: Watch | None) -> Record:
 def _imitate(run: Run, checkpoint_minutes: float, watch: Watch | None) -> Record:
     """Let VIPER imitate the agent ``mlp`` of the same seed, which is trained first if it is not there."""
     settings, environment = run.configuration.settings, run.configuration.environment
-    same = {name: settings[name] for name in ("steps", "judge_every")}
+    same = {name: settings[name] for name in ("steps", "judge_every", "judge_episodes") if name in settings}
     school = Run(environment.configuration("mlp", same), run.seed, run.runs, run.results)
     if school.finished() is None:  # a record among the results is not enough: the network itself is needed
         school.folder.mkdir(parents=True, exist_ok=True)

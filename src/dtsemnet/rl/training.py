@@ -18,7 +18,7 @@ from stable_baselines3.common.vec_env import VecNormalize
 
 import dtsemnet
 from dtsemnet.bench.records import Record, append_record
-from dtsemnet.rl.evaluation import JUDGING_SEEDS, TEST_SEEDS, evaluate, is_tree, summary
+from dtsemnet.rl.evaluation import JUDGING_EPISODES, JUDGING_SEEDS, TEST_SEEDS, evaluate, is_tree, summary
 from dtsemnet.rl.judging import Checkpoints, Clock, Judge, Progress, Watch
 from dtsemnet.tree import Model
 
@@ -35,7 +35,7 @@ def train(
     *,
     n_steps: int,
     judge_every: int = 10_000,
-    judging_seeds: Sequence[int] = JUDGING_SEEDS,
+    judging_seeds: Sequence[int] = JUDGING_SEEDS[:JUDGING_EPISODES],
     test_seeds: Sequence[int] = TEST_SEEDS,
     callback: BaseCallback | Sequence[BaseCallback] = (),
     feature_names: Sequence[str] | None = None,
