@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from stable_baselines3 import SAC
 
 from dtsemnet.rl import evaluate, evaluation
-from dtsemnet.rl.evaluation import JUDGING_SEEDS, TEST_SEEDS, summary
+from dtsemnet.rl.evaluation import JUDGING_EPISODES, JUDGING_SEEDS, TEST_SEEDS, summary
 from dtsemnet.tree import Encoder, Model, TanhScale, Topology, Tree
 
 
@@ -39,6 +39,7 @@ def test_agents_with_a_box_of_actions():
 
 def test_seeds_that_judge_and_test_have_none_in_common():
     assert len(TEST_SEEDS) == 100
+    assert 30 < JUDGING_EPISODES <= len(JUDGING_SEEDS)
     assert not set(JUDGING_SEEDS) & set(TEST_SEEDS)
 
 

@@ -165,3 +165,12 @@ def test_a_tree_with_other_settings_does_not_replace_the_usual_one(tmp_path):
     same = Run(read_environment("CartPole-v1").configuration("dtsemnet", {"depth": 4}), 1, tmp_path, tmp_path)
     assert usual.tree == same.tree == tmp_path / "rl" / "CartPole-v1-dtsemnet-1.json"
     assert len({usual.tree, asked(tmp_path).tree, asked(tmp_path, depth=2).tree}) == 3
+
+
+def test_the_configuration_says_how_many_episodes_judge(tmp_path):
+    run = asked(tmp_path, judge_episodes=2)
+    execute(run)
+    assert {len(row["rewards"]) for row in lines(run.folder / "judgements.jsonl")} == {2}
+    for wrong in (0, -1, 1001):
+        with pytest.raises(ValueError, match=f"judge_episodes must be from 1 to 1000, got {wrong}"):
+            execute(asked(tmp_path, judge_episodes=wrong))

@@ -147,8 +147,8 @@ class TAORegressor(TreeRegressor):
     Notes
     -----
     Outputs are clipped to the targets that a leaf has seen. ``paper/REPORT.md`` has its figures beside the
-    published ones. On Abalone it is worse by 3 to 4 %, on Comp-Active and Ailerons better by 3 to 4 %; the authors'
-    splits of the rows are not known, and they tune an L1 penalty of the leaves where this has one ridge penalty.
+    published ones: on Abalone it is worse, on Comp-Active and Ailerons better. The authors' splits of the rows are
+    not known, and they tune an L1 penalty of the leaves where this has one ridge penalty.
 
     Examples
     --------

@@ -11,7 +11,7 @@ from dtsemnet.estimators.recipe import Setting
 __all__ = ["CrossEntropyClassifier", "HardClassifier", "WarmClassifier"]
 
 COLD = 1e-4
-"""A temperature at which pooling is the maximum to within rounding, and which still counts as one."""
+"""A temperature at which pooling is the maximum to within a thousandth, and which still counts as one."""
 
 
 class _CrossEntropyFitting(ClassFitting):

@@ -116,7 +116,7 @@ class ClassFitting(Fitting):
     def finish(self, plan: Callable[[], Plan], best: Candidate, rng: Any) -> Candidate:
         """Train the best tree on; of one kept as it is, or stopped early, count the leaves."""
         sample = self.data.sample
-        if best.setting is None or self.options.early_stopping:
+        if best.setting is None or not self.trains_on:
             return replace(self.as_it_is(best.tree, sample, None), history=best.history)
         run = self.train_on(plan(), best, rng)
         found = self.judge(run, best.number, best.setting, sample, None)

@@ -103,6 +103,11 @@ class Fitting(ABC):
     def settings(self) -> tuple[Setting, ...]:
         """What the starts are trained with, in turn."""
 
+    @property
+    def trains_on(self) -> bool:
+        """Whether the splits of the best tree see the rows set aside; where they stopped early they rest."""
+        return not self.options.early_stopping
+
     @abstractmethod
     def last(self, setting: Setting) -> Setting:
         """What the best tree is trained on with, given what it was trained with."""
@@ -164,7 +169,7 @@ class Fitting(ABC):
             found = self.settings[number % len(self.settings)]
             return (found if self.init is None else found.warm()).override(**numbers)
 
-        n_epochs = self.n_epochs(train, FEWEST_TO_CHOOSE if last else FEWEST_TO_KEEP)
+        n_epochs = self.n_epochs(train, FEWEST_TO_CHOOSE if last and self.trains_on else FEWEST_TO_KEEP)
         candidates = race(
             lambda number: self.begin(plan, number, setting(number), train, streams[number], self.init, n_epochs),
             lambda number, run: self.judge(run, number, setting(number), train, validation),

@@ -60,6 +60,10 @@ class LeafFitting(Fitting):
     def settings(self) -> tuple[Setting, ...]:
         return REGRESSION if self.options.training == "annealed" else (PAPER_REGRESSION,)
 
+    @property
+    def trains_on(self) -> bool:
+        return self.closed_form and super().trains_on
+
     def last(self, setting: Setting) -> Setting:
         return setting.warm()
 
@@ -109,7 +113,7 @@ class LeafFitting(Fitting):
         # From leaves that have seen all rows; those of a tree kept as it is, or stopped early, are all there is.
         tree, _, _ = self._refit(best.tree, self.data.sample, None, [best.way])
         best = replace(best, tree=tree)
-        if best.setting is None or self.options.early_stopping:
+        if best.setting is None or not self.trains_on:
             return best
         run = self.train_on(plan(), best, rng)
         tree, _, _ = self._refit(self.skeleton(parameters_of(run).splits), self.data.sample, None, [best.way])

@@ -37,6 +37,7 @@ from torch import nn
 from dtsemnet.nn import StraightThrough, TopK
 from dtsemnet.rl.configurations import Configuration
 from dtsemnet.rl.continuous import TreeSACPolicy
+from dtsemnet.rl.evaluation import JUDGING_EPISODES, JUDGING_SEEDS
 from dtsemnet.rl.parts import AxisSplits, CrispTurns, QuantisedPaths, SparseLinearLeaves
 from dtsemnet.rl.policies import AnnealPooling, TreePolicy
 from dtsemnet.rl.rivals import DGTPolicy, ICCTPolicy, SoftTreePolicy
@@ -107,6 +108,9 @@ def check_settings(configuration: Configuration) -> None:
     for name in configuration.settings:
         if name not in allowed:
             raise ValueError(f"{configuration.agent} has no setting {name!r}; there are {', '.join(sorted(allowed))}.")
+    episodes = configuration.settings.get("judge_episodes", JUDGING_EPISODES)
+    if not 1 <= episodes <= len(JUDGING_SEEDS):
+        raise ValueError(f"judge_episodes must be from 1 to {len(JUDGING_SEEDS)}, got {episodes}.")
     activation = configuration.settings.get("activation", "tanh")
     if activation not in ACTIVATIONS:
         raise ValueError(f"activation must be tanh or relu, got {activation!r}.")
