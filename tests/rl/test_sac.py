@@ -7,12 +7,13 @@ import pytest
 import torch
 from hypothesis import given
 from stable_baselines3 import SAC
+from stable_baselines3.common.distributions import SquashedDiagGaussianDistribution
 from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.monitor import Monitor
 
 from dtsemnet.nn import Hardmax, StraightThrough, TopK
 from dtsemnet.rl import TopKSAC, TreeSACPolicy
-from dtsemnet.rl.continuous import two_best
+from dtsemnet.rl.continuous import draw_squashed, two_best
 from rl.worlds import Echo, Sides
 from strategies import eighths
 
@@ -103,6 +104,28 @@ def test_two_leaves_draw_from_the_reached_and_the_second(filled):
     mean = filled.actor.head.at(leaf, x.repeat(2, 1)).tanh()
     assert (actions - mean).abs().max() < 0.05
     assert (actions[:40] - mean[40:]).abs().max() > 0.05
+
+
+def test_draws_are_normal_and_squashed():
+    mean, log_std = torch.tensor([[0.3, -0.8]]).double(), torch.tensor([[-1.0, -0.2]]).double()
+    torch.manual_seed(0)
+    actions, log_prob = draw_squashed(mean.repeat(20_000, 1), log_std.repeat(20_000, 1))
+    draws = (actions.atanh() - mean) / log_std.exp()
+    assert draws.mean(dim=0).abs().max() < 0.03
+    assert (draws.std(dim=0) - 1).abs().max() < 0.03
+    # stable-baselines3 inverts the tanh itself.
+    other = SquashedDiagGaussianDistribution(2).proba_distribution(mean, log_std)
+    torch.testing.assert_close(log_prob, other.log_prob(actions), rtol=1e-5, atol=1e-5)
+
+
+def test_gradients_pass_through_draw_and_density():
+    mean, log_std = torch.zeros(1, 1, dtype=torch.float64), torch.full((1, 1), -1.0, dtype=torch.float64)
+
+    def draw(mean, log_std):
+        torch.manual_seed(1)
+        return draw_squashed(mean, log_std)
+
+    assert torch.autograd.gradcheck(draw, (mean.requires_grad_(), log_std.requires_grad_()))
 
 
 def test_acting_takes_one_leaf_and_training_four(filled):

@@ -33,7 +33,7 @@ MIN_ROWS = 30
 """Fewest rows of which some are set aside: a handful could not tell two trees apart."""
 LAST_SHARE = 0.5
 """Epochs with all rows at the end, as a share of those of a start."""
-FEWEST_TO_CHOOSE, FEWEST_TO_KEEP = 10, 30
+FEWEST_TO_CHOOSE, FEWEST_TO_KEEP = 10, 45
 """Fewest epochs of a start that is trained on if it is chosen, and of a training that has the last word."""
 
 Floats = NDArray[Any]

@@ -9,6 +9,7 @@ models, scaled to the bounds of the action space.
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -29,6 +30,8 @@ __all__ = ["RegressionActor", "TreeSACPolicy"]
 
 LOG_STD_MIN, LOG_STD_MAX = -5.0, 2.0
 """Bounds of the log standard deviation, approached through a tanh, as the paper's agents have them."""
+SAFETY = 1e-6
+"""Added to the Jacobian of ``tanh``, as in stable-baselines3."""
 
 
 class RegressionActor(Actor):
@@ -86,8 +89,12 @@ class RegressionActor(Actor):
         x = self.extract_features(obs, self.features_extractor)
         with torch.no_grad():
             leaf = two_best(self.tree.leaf_logits(x))
-        mean, log_std = self._at(leaf.t().flatten(), x.repeat(2, 1))
-        return self.action_dist.log_prob_from_params(mean, log_std)  # type: ignore[call-arg]
+        return draw_squashed(*self._at(leaf.t().flatten(), x.repeat(2, 1)))
+
+    def action_log_prob(self, obs: PyTorchObs) -> tuple[Tensor, Tensor]:
+        """Draw an action for each row, (n_samples, n_actions), with the logarithm of its density, (n_samples,)."""
+        mean, log_std, _ = self.get_action_dist_params(obs)
+        return draw_squashed(mean, log_std)
 
     @property
     def head(self) -> LinearLeaves:
@@ -158,6 +165,8 @@ class TreeSACPolicy(SACPolicy):
             "splits": splits,
             "leaves": leaves,
         }
+        if kwargs.get("optimizer_class", torch.optim.Adam) is torch.optim.Adam and not kwargs.get("optimizer_kwargs"):
+            kwargs["optimizer_kwargs"] = {"fused": True}  # the same steps in one operation
         super().__init__(observation_space, action_space, lr_schedule, critic_layers(net_arch, "qf"), **kwargs)
 
     def make_actor(self, features_extractor: BaseFeaturesExtractor | None = None) -> RegressionActor:
@@ -174,6 +183,22 @@ def two_best(logits: Tensor) -> Tensor:
     first = logits.argmax(dim=1, keepdim=True)
     second = logits.scatter(1, first, -torch.inf).argmax(dim=1, keepdim=True)
     return torch.cat([first, second], dim=1)
+
+
+def draw_squashed(mean: Tensor, log_std: Tensor) -> tuple[Tensor, Tensor]:
+    """Draw from a normal distribution and squash by ``tanh``; the gradient passes through both, as SAC needs.
+
+    What stable-baselines3's ``SquashedDiagGaussianDistribution`` computes, in a third of the operations.
+
+    Returns
+    -------
+    actions, log_prob : Tensor of shape (n_samples, n_actions), (n_samples,)
+    """
+    noise = torch.randn_like(mean)
+    actions = torch.addcmul(mean, log_std.exp(), noise).tanh()
+    # The noise is the draw in standard deviations, and the Jacobian of tanh is 1 - tanh^2, kept off 0.
+    log_density = noise.square() / 2 + log_std + (1 - actions.square() + SAFETY).log()
+    return actions, -log_density.sum(dim=1) - math.log(2 * math.pi) / 2 * mean.shape[1]
 
 
 def _squash(log_std: Tensor) -> Tensor:
