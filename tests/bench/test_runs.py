@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from bench.spies import Spy
 from dtsemnet.bench.data import load_data
 from dtsemnet.bench.records import append_record, mend, read_records
 from dtsemnet.bench.runs import Run, execute, run_all, score
+from dtsemnet.bench.session import Session
 from dtsemnet.bench.splits import split_rows
 from dtsemnet.bench.tables import Table, read_table
 
@@ -115,6 +117,19 @@ def test_regression_error_is_in_scaled_units(paper: Path, table: Table) -> None:
     split = split_rows(data, 0)
     expected = np.sqrt(np.mean((data.y[split.test] - data.y[split.train].mean()) ** 2))
     assert record["test"] == pytest.approx(expected)
+
+
+def test_a_method_may_have_a_file_of_its_own(table: Table) -> None:
+    apart = replace(table, files={"bench.spies:Failing": "apart"})
+    runs = [Run(method, "iris", seed, "paper") for method in ("bench.spies:Failing", "cart") for seed in (0, 1)]
+    session = Session(apart)
+    assert len(session.go(runs)) == 4
+    there = read_records(apart.method_files["bench.spies:Failing"])
+    assert [(r["method"], r["seed"]) for r in there] == [("bench.spies:Failing", 0), ("bench.spies:Failing", 1)]
+    assert [r["method"] for r in read_records(apart.results)] == ["cart", "cart"]
+    assert {r["key"] for r in apart.records()} == {run.key for run in runs}
+    assert session.go(runs) == []
+    assert [r["seed"] for r in session.go(runs, retry=True)] == [1]
 
 
 def test_failing_run_is_recorded_and_stops_no_other(table: Table) -> None:

@@ -84,6 +84,7 @@ def run_all(
     specs: Mapping[str, DataSpec],
     path: Path,
     *,
+    files: Mapping[str, Path] | None = None,
     n_jobs: int | None = None,
     done: Sequence[Record] = (),
     retry: bool = False,
@@ -98,6 +99,8 @@ def run_all(
         The sets, by name; their rows must be at hand.
     path : Path
         File of records; runs recorded there are not done again.
+    files : dict of Path, optional
+        Files of methods whose records go elsewhere.
     n_jobs : int, optional
         Processes; by default what ``joblib.parallel_config`` says, else 1.
     done : sequence of records
@@ -112,16 +115,20 @@ def run_all(
     list of records
         The new ones. A Ctrl-C goes through to the caller; what was done is on the disk.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    mend(path)
-    known = {record["key"] for record in [*read_records(path), *done] if not (retry and record["error"])}
+    files = files or {}
+    kept = list(done)
+    for file in {path, *files.values()}:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        mend(file)
+        kept += read_records(file)
+    known = {record["key"] for record in kept if not (retry and record["error"])}
     waiting = list({run.key: run for run in runs if run.key not in known}.values())
     fresh = []
     jobs = (joblib.delayed(execute)(run, specs[run.set]) for run in waiting)
     for record in joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered", pre_dispatch="n_jobs", batch_size=1)(
         jobs
     ):
-        append_record(path, record)
+        append_record(files.get(record["method"], path), record)
         fresh.append(record)
         watch(record)
     return fresh

@@ -86,8 +86,9 @@ class Session:
         """Do the runs that wait; see :func:`~dtsemnet.bench.runs.run_all`."""
         table = self.table
         return run_all(
-            runs, table.catalogue(), table.results, n_jobs=n_jobs, done=table.elsewhere(), retry=retry, watch=watch
-        )
+            runs, table.catalogue(), table.results, files=table.method_files, n_jobs=n_jobs, done=table.elsewhere(),
+            retry=retry, watch=watch,
+        )  # fmt: skip
 
     def summary(self, missing: dict[str, str] | None = None) -> Summary:
         """Fill the table from the records there are."""

@@ -13,6 +13,7 @@
 ``unbounded``   methods that have no fixed height
 ``lead``        whether the report compares the first method with published figures to reach
 ``reads``       other files of records that count here too, such as those of another table
+``files``       by method: file of its records, where they are not in the table's own, to keep each small
 ``published``   by method and set: ``mean``, ``sd``, and where told ``height``, ``train``,
                 ``train_sd``, ``seconds``; ``[distance]`` the published average distances
 ``stands_for``  method whose published values another one is shown with
@@ -62,6 +63,7 @@ class Table:
     height: Mapping[str, int] = field(default_factory=dict)
     unbounded: Sequence[str] = ()
     reads: Sequence[str] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
     lead: bool = False
     datasets: str = "datasets.toml"
     published: Mapping[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
@@ -78,7 +80,12 @@ class Table:
     @property
     def results(self) -> Path:
         """File of the table's own records."""
-        return self.path.parent / "results" / f"{self.name}.jsonl"
+        return self._file(self.name)
+
+    @property
+    def method_files(self) -> dict[str, Path]:
+        """Files of methods whose records are in others."""
+        return {method: self._file(name) for method, name in self.files.items()}
 
     def catalogue(self) -> dict[str, DataSpec]:
         """The data sets of the table, in its order."""
@@ -89,13 +96,16 @@ class Table:
         return {name: known[name] for name in self.sets}
 
     def records(self) -> list[Record]:
-        """The newest record of each run, from the table's own file and those it reads."""
-        return latest([*self.elsewhere(), *read_records(self.results)])
+        """The newest record of each run, from the table's own files and those it reads."""
+        own = dict.fromkeys([*self.method_files.values(), self.results])
+        return latest([*self.elsewhere(), *(record for path in own for record in read_records(path))])
 
     def elsewhere(self) -> list[Record]:
         """Records of other tables that count here too."""
-        folder = self.results.parent
-        return [record for name in self.reads for record in read_records(folder / f"{name}.jsonl")]
+        return [record for name in self.reads for record in read_records(self._file(name))]
+
+    def _file(self, name: str) -> Path:
+        return self.path.parent / "results" / f"{name}.jsonl"
 
     def value(self, method: str, name: str) -> Mapping[str, float]:
         """What was published for a method and a set; empty if nothing was."""
