@@ -33,7 +33,13 @@ def test_progress_is_told_to_the_end(tmp_path, monkeypatch):
 
 
 def test_luck_in_the_first_episodes_does_not_keep_a_policy(tmp_path, monkeypatch):
-    rewards = [[5, 5, 5, 5], [9, 9, 0, 0], [1, 1, 99, 99], [3, 6, 6, 7]]  # sound, lucky, bad at first, better in all
+    rewards = [
+        [5, 5, 5, 5],  # sound
+        [9, 9, 0, 0],  # lucky
+        [1, 1, 99, 99],  # bad at first
+        [3, 6, 6, 7],  # better in all
+        [5.5, 5.5, 9, 9],  # as good at first, without a spread: not played on
+    ]
     played, kept = [], []
     monkeypatch.setattr(judging, "HEARING", 2)
     monkeypatch.setattr(judging, "evaluate", lambda policy, env, seeds: [rewards[played[-1]][seed] for seed in seeds])
@@ -45,7 +51,7 @@ def test_luck_in_the_first_episodes_does_not_keep_a_policy(tmp_path, monkeypatch
         judge._judge()
     assert kept == [0, 3]
     assert judge.best == np.mean(rewards[3])
-    assert [len(row["rewards"]) for row in judge.judgements] == [4, 4, 2, 4]
+    assert [len(row["rewards"]) for row in judge.judgements] == [4, 4, 2, 4, 2]
 
 
 def test_time_left_is_by_the_pace_of_this_process():

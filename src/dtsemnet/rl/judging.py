@@ -76,7 +76,7 @@ class Judge(BaseCallback):
     """Judge every so many steps, note it, and keep the policy when it is the best so far.
 
     Thirty episodes tell a bad policy, not the best of several good ones: one whose mean is within a standard error
-    of the best, or above it, is played on all the seeds before the two are compared.
+    of the best, or above it, is played on all the seeds before the two are compared. Among equals the first is kept.
 
     Parameters
     ----------
@@ -137,13 +137,14 @@ class Judge(BaseCallback):
         # The tree itself, which is what is kept: it is a hundred times faster than the network, too.
         policy = policy_tree(self.model) if is_tree(self.model) else self.model
         rewards = evaluate(policy, self.env, self.seeds[:HEARING])
-        if np.mean(rewards) + summary(rewards)["sem"] >= self.best and len(self.seeds) > HEARING:
+        if np.mean(rewards) + summary(rewards)["sem"] > self.best and len(self.seeds) > HEARING:
             rewards += evaluate(policy, self.env, self.seeds[HEARING:])
         mean = float(np.mean(rewards))
         self.judgements.append({"step": self.num_timesteps, "mean": mean, "rewards": rewards})
         append_record(self.folder / "judgements.jsonl", self.judgements[-1])
         self.logger.record("eval/mean_reward", mean)
-        if mean >= self.best and len(rewards) == len(self.seeds):  # among equals the latest: it has seen more
+        # Among equals the first: at the floor or the ceiling of rewards all tie, and playing on would tell nothing.
+        if mean > self.best and len(rewards) == len(self.seeds):
             self.best, self.best_step = mean, self.num_timesteps
             self._keep("best")
 
