@@ -22,6 +22,7 @@ from dtsemnet.rl.continuous import RegressionActor, TreeSACPolicy
 from dtsemnet.rl.critters import MarinesAndCritters, register
 from dtsemnet.rl.evaluation import evaluate
 from dtsemnet.rl.extraction import policy_tree
+from dtsemnet.rl.lean import LeanSAC
 from dtsemnet.rl.policies import ActorPolicy, AnnealPooling, TreePolicy
 from dtsemnet.rl.pysc2_adapter import FindAndDefeatZerglings
 from dtsemnet.rl.rendering import render
@@ -35,6 +36,7 @@ __all__ = [
     "AnnealPooling",
     "TreeSACPolicy",
     "TopKSAC",
+    "LeanSAC",
     "policy_tree",
     "train",
     "evaluate",

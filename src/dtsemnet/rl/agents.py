@@ -38,6 +38,7 @@ from dtsemnet.nn import StraightThrough, TopK
 from dtsemnet.rl.configurations import Configuration
 from dtsemnet.rl.continuous import TreeSACPolicy
 from dtsemnet.rl.evaluation import JUDGING_EPISODES, JUDGING_SEEDS
+from dtsemnet.rl.lean import LeanSAC
 from dtsemnet.rl.parts import AxisSplits, CrispTurns, QuantisedPaths, SparseLinearLeaves
 from dtsemnet.rl.policies import AnnealPooling, TreePolicy
 from dtsemnet.rl.rivals import DGTPolicy, ICCTPolicy, SoftTreePolicy
@@ -182,10 +183,14 @@ AGENTS: dict[str, dict[str, Recipe]] = {
     },
     "continuous": {
         "dtsemnet": (TopKSAC, TreeSACPolicy, _top_k),
-        "dtsemnet-ste": (SAC, TreeSACPolicy, _regressor(selector=StraightThrough())),
-        "mlp": (SAC, "MlpPolicy", _mlp("qf")),
-        "dgt": (SAC, TreeSACPolicy, _regressor(selector=QuantisedPaths())),
-        "icct": (SAC, TreeSACPolicy, _regressor(selector=CrispTurns(), splits=AxisSplits, leaves=SparseLinearLeaves)),
+        "dtsemnet-ste": (LeanSAC, TreeSACPolicy, _regressor(selector=StraightThrough())),
+        "mlp": (LeanSAC, "MlpPolicy", _mlp("qf")),
+        "dgt": (LeanSAC, TreeSACPolicy, _regressor(selector=QuantisedPaths())),
+        "icct": (
+            LeanSAC,
+            TreeSACPolicy,
+            _regressor(selector=CrispTurns(), splits=AxisSplits, leaves=SparseLinearLeaves),
+        ),
     },
 }
 """Recipes by the kind of actions. VIPER imitates the agent mlp."""

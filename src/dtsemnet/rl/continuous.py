@@ -165,8 +165,6 @@ class TreeSACPolicy(SACPolicy):
             "splits": splits,
             "leaves": leaves,
         }
-        if kwargs.get("optimizer_class", torch.optim.Adam) is torch.optim.Adam and not kwargs.get("optimizer_kwargs"):
-            kwargs["optimizer_kwargs"] = {"fused": True}  # the same steps in one operation
         super().__init__(observation_space, action_space, lr_schedule, critic_layers(net_arch, "qf"), **kwargs)
 
     def make_actor(self, features_extractor: BaseFeaturesExtractor | None = None) -> RegressionActor:

@@ -10,24 +10,23 @@ Phases 2 and 3 move the leaves and nothing else: the choice of one leaf has no g
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import torch
-from stable_baselines3 import SAC
 from stable_baselines3.common.type_aliases import GymEnv, PyTorchObs, Schedule
 from stable_baselines3.common.utils import FloatSchedule, update_learning_rate
-from torch import Tensor, nn
+from torch import Tensor
 
 from dtsemnet.nn import TopK
 from dtsemnet.rl.continuous import RegressionActor, TreeSACPolicy
+from dtsemnet.rl.critics import Critics
+from dtsemnet.rl.lean import LeanSAC
 
 __all__ = ["TopKSAC"]
 
 
-class TopKSAC(SAC):
+class TopKSAC(LeanSAC):
     """SAC whose updates end on the tree that acts.
 
     Parameters
@@ -88,35 +87,26 @@ class TopKSAC(SAC):
         """Run the three phases on samples of the replay buffer."""
         super().train(gradient_steps, batch_size)
         self._set_actor_rate(self.leaf_learning_rate)
-        with _frozen(self.critic):
-            two = self._train_actor(gradient_steps, batch_size, self.actor.two_leaves_log_prob)
-            self.actor.set_training_mode(False)  # Top-1 is what the actor is when it acts
-            one = self._train_actor(gradient_steps // 2, batch_size, self.actor.action_log_prob)
+        two = self._train_actor(gradient_steps, batch_size, self.actor.two_leaves_log_prob)
+        self.actor.set_training_mode(False)  # Top-1 is what the actor is when it acts
+        one = self._train_actor(gradient_steps // 2, batch_size, self.actor.action_log_prob)
         self.policy.set_training_mode(False)
         for name, losses in (("two_leaves", two), ("top_1", one)):
             if losses:
-                self.logger.record(f"train/actor_loss_{name}", float(np.mean(losses)))
+                self.logger.record(f"train/actor_loss_{name}", torch.stack(losses).mean().item())
 
     def _train_actor(
         self, n_steps: int, batch_size: int, draw: Callable[[PyTorchObs], tuple[Tensor, Tensor]]
-    ) -> list[float]:
+    ) -> list[Tensor]:
         """Take steps on the actor alone, on actions that ``draw`` gives for each row, once or several times."""
-        assert self.replay_buffer is not None
-        losses = []
-        for _ in range(n_steps):
-            rows = self.replay_buffer.sample(batch_size, env=self._vec_normalize_env).observations
-            assert isinstance(rows, Tensor)
+        if not n_steps:
+            return []
+        critics, weight, losses = Critics(self.critic), self._entropy_weight(), []
+        for rows in torch.split(self._draw(n_steps * batch_size).observations, batch_size):
             actions, log_prob = draw(rows)
-            value = torch.cat(self.critic(rows.repeat(len(actions) // len(rows), 1), actions), dim=1).min(dim=1).values
-            loss = (self._entropy_weight() * log_prob - value).mean()
-            self.actor.optimizer.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
-            self.actor.optimizer.step()
-            losses.append(loss.item())
+            seen = rows.repeat(len(actions) // len(rows), 1)
+            losses.append(self._step_actor(critics, seen, actions, log_prob, weight))
         return losses
-
-    def _entropy_weight(self) -> Tensor:
-        return self.ent_coef_tensor if self.log_ent_coef is None else self.log_ent_coef.detach().exp()
 
     def _setup_model(self) -> None:
         super()._setup_model()
@@ -136,13 +126,3 @@ class TopKSAC(SAC):
         # The last update may come after the last step asked for, and a schedule must not run below its end.
         remaining = max(0.0, self._current_progress_remaining)
         update_learning_rate(self.actor.optimizer, FloatSchedule(rate)(remaining))
-
-
-@contextmanager
-def _frozen(module: nn.Module) -> Iterator[None]:
-    """Leave a module out of the gradient."""
-    module.requires_grad_(False)
-    try:
-        yield
-    finally:
-        module.requires_grad_(True)
