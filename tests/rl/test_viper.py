@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from stable_baselines3 import DQN, PPO
+from gymnasium.spaces import Box
+from stable_baselines3 import DQN, PPO, SAC
 from stable_baselines3.common.vec_env import VecNormalize
 
 from dtsemnet.rl import TreePolicy, viper
@@ -34,6 +35,27 @@ def test_the_tree_does_what_the_teacher_does(teacher):
     assert ((model.tree.weight != 0).sum(axis=1) == 1).all()
 
 
+class Reflex:
+    """A teacher that knows what Echo wants."""
+
+    policy = None
+
+    def get_vec_normalize_env(self):
+        return None
+
+    def predict(self, x, deterministic):
+        return np.array([abs(x[0]), -x[1]]), None
+
+
+def test_continuous_actions_are_fitted_by_squared_error():
+    model = viper(Reflex(), Echo(), max_depth=6, n_rounds=2, n_steps=1000, n_episodes=3)
+    X = np.random.default_rng(0).uniform(-1, 1, (1000, 2)).astype(np.float32)
+    wanted = np.stack([np.abs(X[:, 0]), -X[:, 1]], axis=1)
+    # 64 boxes, about eight a side: errors are uniform in an eighth of each range.
+    assert np.square(model.predict(X) - wanted).mean() < 0.02
+    assert model.tree.depth == 6
+
+
 def test_same_seed_same_tree(teacher):
     first, second = (viper(teacher, Sides(), n_rounds=1, n_steps=100, n_episodes=1, seed=3) for _ in range(2))
     assert first == second
@@ -42,14 +64,18 @@ def test_same_seed_same_tree(teacher):
 def test_a_choice_weighs_by_the_spread_of_its_values(teacher):
     q_agent = DQN("MlpPolicy", Sides(), buffer_size=100, device="cpu", seed=0)
     x = np.array([0.3, -0.2], np.float32)
-    action, weight = _advice(q_agent)(x)
+    action, weight = _advice(q_agent, True)(x)
     values = q_agent.q_net(q_agent.policy.obs_to_tensor(x)[0]).detach().numpy()[0]
     assert action == values.argmax()
     assert weight == pytest.approx(values.max() - values.min())
 
 
 def test_errors_name_the_way_out(teacher):
-    with pytest.raises(TypeError, match="Discrete actions"):
-        viper(teacher, Echo())
+    with pytest.raises(TypeError, match=r"PPO, A2C or DQN"):
+        viper(SAC("MlpPolicy", Echo(), buffer_size=1, device="cpu"), Sides())
+    grid = Echo()
+    grid.action_space = Box(-1.0, 1.0, (2, 2))
+    with pytest.raises(TypeError, match="actions Discrete or a Box of one axis"):
+        viper(teacher, grid)
     with pytest.raises(ValueError, match="at least 1"):
         viper(teacher, Sides(), n_rounds=0)

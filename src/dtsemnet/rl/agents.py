@@ -191,6 +191,7 @@ AGENTS: dict[str, dict[str, Recipe]] = {
             TreeSACPolicy,
             _regressor(selector=CrispTurns(), splits=AxisSplits, leaves=SparseLinearLeaves),
         ),
+        "viper": (LeanSAC, "MlpPolicy", _mlp("qf")),
     },
 }
 """Recipes by the kind of actions. VIPER imitates the agent mlp."""

@@ -19,7 +19,7 @@ from dtsemnet.rl.actors import DiscreteActor
 from dtsemnet.rl.continuous import RegressionActor
 from dtsemnet.tree import Model
 
-__all__ = ["JUDGING_EPISODES", "JUDGING_SEEDS", "TEST_SEEDS", "evaluate", "is_tree", "summary"]
+__all__ = ["JUDGING_EPISODES", "JUDGING_SEEDS", "TEST_SEEDS", "act_by_tree", "evaluate", "is_tree", "summary"]
 
 JUDGING_SEEDS = range(10_000, 11_000)
 """Seeds of the episodes that judge a policy on the way."""
@@ -64,7 +64,7 @@ def evaluate(
     """
     wanted = list(seeds)
     worlds = [env] if not isinstance(env, str) else [_world(env) for _ in range(min(ABREAST, len(wanted)))]
-    act = _act_by_tree(policy, worlds[0]) if isinstance(policy, Model) else _act_by_agent(policy, vec_normalize)
+    act = act_by_tree(policy, worlds[0]) if isinstance(policy, Model) else _act_by_agent(policy, vec_normalize)
     rewards = []
     for first in range(0, len(wanted), len(worlds)):
         rewards += _play(act, worlds, wanted[first : first + len(worlds)])
@@ -121,6 +121,7 @@ def _act_by_agent(agent: BaseAlgorithm, normalize: VecNormalize | None) -> Act:
     return act
 
 
-def _act_by_tree(model: Model, env: gym.Env[Any, Any]) -> Act:
+def act_by_tree(model: Model, env: gym.Env[Any, Any]) -> Act:
+    """Make the function that gives the actions of a tree."""
     shape, dtype = env.action_space.shape or (), env.action_space.dtype
     return lambda rows: model.predict(rows.reshape(len(rows), -1)).astype(dtype).reshape(-1, *shape)

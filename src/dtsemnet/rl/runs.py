@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-import gymnasium as gym
 import torch
 from stable_baselines3.common import logger as logs
 
@@ -186,7 +185,7 @@ def _imitate(run: Run, checkpoint_minutes: float, watch: Watch | None) -> Record
     started, cpu = time.perf_counter(), time.process_time()
     tree = viper(
         load_agent(school.folder, school.configuration),
-        gym.make(environment.environment),
+        environment.environment,
         max_depth=settings["depth"],
         n_rounds=n_rounds,
         n_steps=n_steps,
