@@ -7,6 +7,7 @@ import pytest
 import torch
 from stable_baselines3 import SAC
 from stable_baselines3.common.buffers import ReplayBuffer
+from stable_baselines3.common.envs import SimpleMultiObsEnv
 from stable_baselines3.common.torch_layers import FlattenExtractor
 from torch import nn
 
@@ -114,6 +115,9 @@ def test_what_cannot_be_differentiated_is_refused():
         agent(activation=nn.ELU)
     with pytest.raises(ValueError, match="use_sde must be False"):
         agent(policy="MlpPolicy", use_sde=True)
+
+    with pytest.raises(ValueError, match=r"take stable_baselines3\.SAC for a Dict"):
+        LeanSAC("MultiInputPolicy", SimpleMultiObsEnv(discrete_actions=False), buffer_size=1, device="cpu")
 
     class Weighted(FlattenExtractor):
         def __init__(self, space):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import torch
+from gymnasium import spaces
 from stable_baselines3 import SAC
 from torch import Tensor
 
@@ -106,6 +107,10 @@ class LeanSAC(SAC):
         super()._setup_model()
         if self.use_sde:
             raise ValueError("use_sde must be False for LeanSAC; take stable_baselines3.SAC for it.")
+        if isinstance(self.observation_space, spaces.Dict):
+            raise ValueError(
+                "env must have observations of one array for LeanSAC; take stable_baselines3.SAC for a Dict."
+            )
         Critics(self.critic)  # refuses what it cannot differentiate, before anything is trained
 
 
