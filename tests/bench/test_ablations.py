@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes, load_iris
 
@@ -14,6 +15,7 @@ DATA = {"classification": load_iris(return_X_y=True), "regression": load_diabete
 CLASSES, NUMBERS = DATA
 QUICK = {"max_depth": 2, "max_iter": 8}
 
+SMALL = ("dtsemnet", "dtsemnet-no-small")
 LEFT_OUT = [
     ("dtsemnet-one-start", CLASSES, {"n_init": 1}),
     ("dtsemnet-one-start", NUMBERS, {"n_init": 1}),
@@ -70,6 +72,14 @@ def test_without_the_last_training_there_are_the_epochs_of_a_start_alone(task: s
 def test_without_the_guard_outputs_are_not_held() -> None:
     assert fitted("dtsemnet-no-guard", NUMBERS).tree_.lower is None
     assert fitted("dtsemnet", NUMBERS).tree_.lower is not None
+
+
+def test_without_the_smallest_tree_the_depth_is_the_one_asked_for() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 8))
+    y = (X[:, 0] + 0.3 * rng.normal(size=150) > 0).astype(int)
+    depths = [find_method(name).make(CLASSES, {"max_depth": 4}, seed=0).fit(X, y).tree_.depth for name in SMALL]
+    assert depths == [1, 4]
 
 
 @pytest.mark.parametrize("method", ["dtsemnet-no-l1", "dtsemnet-no-guard"])

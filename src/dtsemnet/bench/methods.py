@@ -132,6 +132,7 @@ for _method in (
     _ours("dtsemnet-paper", training="paper"),
     # The default with one ingredient left out, to tell what each is worth.
     _ours("dtsemnet-one-start", n_init=1),
+    Method("dtsemnet-no-small", "dtsemnet:DTSemNetClassifier", None, {"n_init": 4}),
     _ours("dtsemnet-no-decay", weight_decay=0.0),
     _ours("dtsemnet-no-last", refit=False),
     Method("dtsemnet-no-bound", "dtsemnet.bench.ablations:CrossEntropyClassifier"),

@@ -87,6 +87,11 @@ class ClassFitting(Fitting):
             return (PAPER_CLASSIFICATION,)
         return tuple(setting.at_depth(self.topology.depth) for setting in CLASSIFICATION)
 
+    def smallest(self) -> ClassFitting | None:
+        """Find the fit of a tree with no more levels than give each class a leaf: of two classes, a linear model."""
+        depth = (self.problem.n_classes - 1).bit_length()
+        return type(self)(self.options, self.data, self.rng, depth=depth) if 0 < depth < self.topology.depth else None
+
     def last(self, setting: Setting) -> Setting:
         """Anneal once more, which frees splits that are stuck; the loss stays as bounded as it ended."""
         return replace(setting, first_q=setting.q)

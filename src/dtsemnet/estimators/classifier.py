@@ -35,14 +35,14 @@ class DTSemNetClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
     Parameters
     ----------
     max_depth : int, default=4
-        Number of splits on each path; the tree has ``2 ** max_depth`` leaves. With fewer leaves than classes, the
-        rarest classes hold none.
+        Most splits on a path. The tree has ``2 ** max_depth`` leaves, or, where that does better on rows set aside, no
+        more than give each class one. With fewer leaves than classes, the rarest classes hold none.
     training : {"annealed", "paper"}, default="annealed"
         "annealed" pools the leaves of a class smoothly at a falling temperature and bounds the loss as it goes;
         the last epochs train the tree itself. "paper" is max-pooled cross-entropy from the first step.
     max_iter : int, optional
         Epochs of each start. By default as many as make 4,500 steps, at most 200 (fewer where the tree is deeper
-        than 4), and at least 10 where the chosen tree is trained on afterwards, else 30.
+        than 4), and at least 10 where the chosen tree is trained on afterwards, else 45.
     learning_rate, weight_decay, l1 : float, optional
         Step size of Adam, decoupled decay of the splits, and penalty on their absolute values in standardised
         features. By default those of the settings tried.
@@ -50,8 +50,8 @@ class DTSemNetClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
     max_grad_norm : float, optional
         Larger gradients are scaled down to this norm.
     n_init : int or "auto", default="auto"
-        Number of starts, each with its own seed and the next of four settings; "auto" is one for each setting
-        (one in all with ``init`` or the paper's training). They are judged by their error on validation rows, or on
+        Number of starts, each with its own seed and the next of four settings; "auto" is one for each setting and
+        one of the smallest tree (one in all with ``init`` or the paper's training). They are judged by their error on validation rows, or on
         training rows where there are fewer than 30 of them.
     early_stopping : bool, default=False
         Watch the error on validation rows after each epoch, keep the best state, and stop when it has not improved
@@ -63,7 +63,7 @@ class DTSemNetClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
     tol : float, default=0.0
     refit : bool, default=True
         Train the chosen tree on with all rows, those set aside included, for half as many epochs as a start; at
-        least 30 unless ``max_iter`` is given.
+        least 45 unless ``max_iter`` is given.
     class_weight : dict, "balanced", optional
         Weights of classes, multiplied with the sample weights.
     categorical_features : "from_dtype", None, or list, default="from_dtype"

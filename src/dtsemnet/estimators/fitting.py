@@ -75,16 +75,26 @@ class Fitting(ABC):
         All randomness of the fit: the split, then one stream a start.
     init : Tree, optional
         Tree to start from.
+    depth : int, optional
+        Of the complete tree, where it is not the ``max_depth`` of the options.
     """
 
     by_class: bool
     pause: float | None
     """Share of the training after which the worse half of the starts is dropped."""
 
-    def __init__(self, options: Any, data: TrainingData, rng: np.random.Generator, init: Tree | None) -> None:
+    def __init__(
+        self,
+        options: Any,
+        data: TrainingData,
+        rng: np.random.Generator,
+        init: Tree | None = None,
+        depth: int | None = None,
+    ) -> None:
         self.options, self.data, self.init = options, data, init
-        _check_memory(2**options.max_depth - 1 if init is None else init.n_splits, data.n_features)
-        self.topology = Topology.complete(options.max_depth) if init is None else init.topology
+        depth = options.max_depth if depth is None else depth
+        _check_memory(2**depth - 1 if init is None else init.n_splits, data.n_features)
+        self.topology = Topology.complete(depth) if init is None else init.topology
         self.scaling = Scaling.of(data.sample)
         self.rng = rng
 
@@ -140,6 +150,10 @@ class Fitting(ABC):
     def as_it_is(self, tree: Tree, train: Sample, validation: Sample | None) -> Candidate:
         """The initial tree with its leaves fitted to the rows, as one more candidate."""
 
+    def smallest(self) -> Fitting | None:
+        """The fit of the smallest tree that could do, if it is smaller than this one; of one start."""
+        return None
+
     def run(self) -> Outcome:
         """Run all starts and keep the best."""
         o, data = self.options, self.data
@@ -154,6 +168,34 @@ class Fitting(ABC):
             return self._run(train, validation, streams, last=aside and o.refit, bar=bar)
 
     def _run(self, train: Sample, validation: Sample | None, streams: list[Any], *, last: bool, bar: Any) -> Outcome:
+        candidates = self._starts(train, validation, streams, last=last, bar=bar)
+        best, fitting = min(candidates, key=lambda candidate: candidate.merit), self
+        # Only rows that no start has seen can tell that a smaller tree does better.
+        judged = self.options.n_init == "auto" and self.init is None and validation is not None and len(streams) > 1
+        interrupted = any(candidate.history.stopped == "interrupt" for candidate in candidates)
+        smaller = self.smallest() if judged and not interrupted else None
+        if smaller is not None:
+            streams = [*streams, *self.rng.spawn(1)]
+            candidates += smaller._starts(train, validation, streams[-1:], last=last, bar=bar, first=len(streams) - 1)
+            if candidates[-1].merit < best.merit:
+                best, fitting = candidates[-1], smaller
+        for candidate in candidates:
+            kept = "kept" if candidate is best else "dropped"
+            logger.info("start %d, %s: %s, %s", candidate.number, candidate.setting, candidate.merit, kept)
+        if last and best.history.stopped != "interrupt":
+            with one_thread():
+                stream = np.random.default_rng(streams[best.number].bit_generator.seed_seq.spawn(1)[0])
+                done = fitting.finish(
+                    lambda: fitting._plan(fitting.rows(self.data.sample), "all rows", bar), best, stream
+                )
+            # Half trained on it may be worse than the tree that was chosen.
+            best = replace(best, history=done.history) if done.history.stopped == "interrupt" else done
+        return Outcome(best.tree, best.history, tuple(candidates))
+
+    def _starts(
+        self, train: Sample, validation: Sample | None, streams: list[Any], *, last: bool, bar: Any, first: int = 0
+    ) -> list[Candidate]:
+        """Train the starts, numbered from ``first``, and judge them."""
         o = self.options
         early = o.early_stopping and validation is not None
         plan = replace(
@@ -165,30 +207,17 @@ class Fitting(ABC):
 
         numbers = {"learning_rate": o.learning_rate, "weight_decay": o.weight_decay, "l1": o.l1}
 
-        def setting(number: int) -> Setting:
-            found = self.settings[number % len(self.settings)]
+        def setting(n: int) -> Setting:
+            found = self.settings[n % len(self.settings)]
             return (found if self.init is None else found.warm()).override(**numbers)
 
         n_epochs = self.n_epochs(train, FEWEST_TO_CHOOSE if last and self.trains_on else FEWEST_TO_KEEP)
         candidates = race(
-            lambda number: self.begin(plan, number, setting(number), train, streams[number], self.init, n_epochs),
-            lambda number, run: self.judge(run, number, setting(number), train, validation),
+            lambda n: self.begin(plan, first + n, setting(n), train, streams[n], self.init, n_epochs),
+            lambda n, run: self.judge(run, first + n, setting(n), train, validation),
             len(streams), o.n_jobs, self.pause if len(streams) > 2 and validation is not None and not early else None,
         )  # fmt: skip
-        if self.init is not None:
-            candidates = [self.as_it_is(self.init, train, validation), *candidates]
-        best = min(candidates, key=lambda candidate: candidate.merit)
-        for candidate in candidates:
-            kept = "kept" if candidate is best else "dropped"
-            logger.info("start %d, %s: %s, %s", candidate.number, candidate.setting, candidate.merit, kept)
-        if last and best.history.stopped != "interrupt":
-            del plan  # and its rows, before they are copied once more
-            with one_thread():
-                stream = np.random.default_rng(streams[best.number].bit_generator.seed_seq.spawn(1)[0])
-                done = self.finish(lambda: self._plan(self.rows(self.data.sample), "all rows", bar), best, stream)
-            # Half trained on it may be worse than the tree that was chosen.
-            best = replace(best, history=done.history) if done.history.stopped == "interrupt" else done
-        return Outcome(best.tree, best.history, tuple(candidates))
+        return candidates if self.init is None else [self.as_it_is(self.init, train, validation), *candidates]
 
     def train_on(self, plan: Plan, best: Candidate, rng: Any) -> Training:
         """Train the best tree on with all rows: it was chosen for what it is, so it is not thrown away."""

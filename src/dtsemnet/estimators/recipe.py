@@ -6,7 +6,8 @@ logits ``tau * logsumexp(z / tau)`` with ``tau`` falling to 0, for regression th
 softmax over all leaves at a falling temperature, then leaves refitted in closed
 form. No single rate and temperature fit every table, so a fit tries a few
 settings from different random starts and keeps what does best on rows set aside.
-That tree is then trained on with all rows: annealed once more, or, for regression, warmed up a little.
+The smallest tree with a leaf for each class is among the starts of a classifier: a maximal depth is a maximum.
+The best tree is then trained on with all rows: annealed once more, or, for regression, warmed up a little.
 
 *Paper* training is max-pooled cross-entropy from the first step, and the
 paper's Algorithm 1 with k = 4 and temperature 0.5. *Straight-through* training

@@ -45,7 +45,7 @@ class DTSemNetRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
         on actual samples, leaves as trained. "straight_through" is the estimator the paper compares with.
     max_iter : int, optional
         Epochs of each start. By default as many as make 4,500 steps, at most 500, and at least 10 where the chosen
-        tree is trained on afterwards, else 30.
+        tree is trained on afterwards, else 45.
     learning_rate, weight_decay, l1 : float, optional
         Step size of Adam, decoupled decay of the splits, and penalty on their absolute values in standardised
         features. By default those of the settings tried.
@@ -64,7 +64,7 @@ class DTSemNetRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
     tol : float, default=0.0
     refit : bool, default=True
         Train the chosen tree on with all rows, those set aside included, for half as many epochs as a start (at
-        least 30 unless ``max_iter`` is given), and fit its leaves to them.
+        least 45 unless ``max_iter`` is given), and fit its leaves to them.
     categorical_features, missing, init, warm_start, engine, device, n_jobs, checkpoint, random_state, verbose
         As in :class:`DTSemNetClassifier`.
 
