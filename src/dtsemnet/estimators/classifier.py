@@ -51,8 +51,8 @@ class DTSemNetClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         Larger gradients are scaled down to this norm.
     n_init : int or "auto", default="auto"
         Number of starts, each with its own seed and the next of four settings; "auto" is one for each setting and
-        one of the smallest tree (one in all with ``init`` or the paper's training). They are judged by their error on validation rows, or on
-        training rows where there are fewer than 30 of them.
+        one of the smallest tree (one in all with ``init`` or the paper's training). They are judged by their error
+        on validation rows, or on training rows where there are fewer than 30 of them.
     early_stopping : bool, default=False
         Watch the error on validation rows after each epoch, keep the best state, and stop when it has not improved
         by more than ``tol`` for ``n_iter_no_change`` epochs.
