@@ -74,7 +74,9 @@ class ClassFitting(Fitting):
     @property
     def most_epochs(self) -> int:
         """Fewer in deep trees, whose steps cost more and which learn a small table by heart soon enough."""
-        return round(200 * (4 / max(4, self.topology.depth)) ** 1.75)
+        # The smallest tree has as many as the one asked for: it must not cost more.
+        depth = self.options.max_depth if self.init is None else self.topology.depth
+        return round(200 * (4 / max(4, depth)) ** 1.75)
 
     @property
     def problem(self) -> Classification:
