@@ -6,9 +6,12 @@ in the other columns the same method with one ingredient left out.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from dtsemnet.bench.records import Record
 from dtsemnet.bench.summary import Cell, Column, Summary
 
-__all__ = ["ablation_table", "lead_table", "standing"]
+__all__ = ["ablation_table", "lead_table", "on_common_seeds", "standing"]
 
 
 def standing(summary: Summary, name: str) -> str:
@@ -64,8 +67,24 @@ def ablation_table(summary: Summary) -> str:
         better, worse = (sum(sign * gain > 0.05 for gain in gains.values()) for sign in (1, -1))
         counts = "| | |" if column == first else f"| {better} | {worse} |"
         lines.append(f"| {column.method} | {distance:.2f} {counts} {told} |")
-    said = f"Over the {len(summary.shared)} sets that all have, {_seeds(summary)} seeds a set."
+    said = f"Over the {len(summary.shared)} sets that all have, on the {_seeds(summary)} seeds of a set that all have."
     return "\n".join(lines) + f"\n\n{said} Better or worse than the first: by more than 0.05 % of its score.\n"
+
+
+def on_common_seeds(records: Sequence[Record]) -> list[Record]:
+    """Keep of each set the seeds that every method there has: some seeds are harder than others.
+
+    Examples
+    --------
+    >>> runs = [{"set": "ash", "method": method, "seed": seed} for method, seed in (("a", 0), ("a", 1), ("b", 1))]
+    >>> [(run["method"], run["seed"]) for run in on_common_seeds(runs)]
+    [('a', 1), ('b', 1)]
+    """
+    seeds: dict[str, dict[str, set[int]]] = {}
+    for record in records:
+        seeds.setdefault(record["set"], {}).setdefault(record["method"], set()).add(record["seed"])
+    common = {name: set.intersection(*by_method.values()) for name, by_method in seeds.items()}
+    return [record for record in records if record["seed"] in common[record["set"]]]
 
 
 def _gain(summary: Summary, name: str, column: Column, first: Column) -> float:
