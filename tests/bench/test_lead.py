@@ -107,6 +107,18 @@ def test_ablations_by_hand(tmp_path: Path) -> None:
     assert "Over the 3 sets" in lines[5]
 
 
+def test_ablations_are_compared_on_the_seeds_that_all_have(tmp_path: Path) -> None:
+    # On seed 0, which both have, the two are equal on ash, and the other is 10 % behind on birch.
+    scores = {"dtsemnet": {"ash": (5.0, 1.0), "birch": (10.0, 10.0)}}
+    scores["dtsemnet-no-decay"] = {"ash": (5.0,), "birch": (11.0, 11.0)}
+    summary = filled(make_table(tmp_path, "rmse"), scores)
+    lines = ablation_table(summary).splitlines()
+    assert lines[2] == "| dtsemnet | 0.00 | | |  |"
+    assert lines[3] == "| dtsemnet-no-decay | 5.00 | 0 | 1 | Birch, -10.0 % |"
+    assert "on the 1 to 2 seeds" in lines[5]
+    assert summary.cells["ash", summary.columns[0]].ours["test"].mean == 3.0  # what is shown rests on all seeds
+
+
 def test_ablations_of_accuracy_turn_the_sign(tmp_path: Path) -> None:
     scores = {"dtsemnet": {"ash": (80.0,), "birch": (50.0,)}, "dtsemnet-no-decay": {"ash": (60.0,), "birch": (51.0,)}}
     lines = ablation_table(filled(make_table(tmp_path, "accuracy"), scores)).splitlines()

@@ -63,6 +63,7 @@ def test_every_class_has_a_leaf():
 def test_jobs_and_checkpoints_do_not_change_it(tmp_path):
     X, y = table(linear, seed=1)
     one = fit(X, y)
+    assert one.tree_.depth == 1, "the small tree is what is checkpointed and trained on here"
     assert fit(X, y, n_jobs=2).tree_.fingerprint() == one.tree_.fingerprint()
     assert fit(X, y, checkpoint=tmp_path).tree_.fingerprint() == one.tree_.fingerprint()
     assert fit(X, y, checkpoint=tmp_path).tree_.fingerprint() == one.tree_.fingerprint()

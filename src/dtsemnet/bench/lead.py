@@ -6,12 +6,9 @@ in the other columns the same method with one ingredient left out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from dtsemnet.bench.records import Record
 from dtsemnet.bench.summary import Cell, Column, Summary
 
-__all__ = ["ablation_table", "lead_table", "on_common_seeds", "standing"]
+__all__ = ["ablation_table", "lead_table", "standing"]
 
 
 def standing(summary: Summary, name: str) -> str:
@@ -71,31 +68,15 @@ def ablation_table(summary: Summary) -> str:
     return "\n".join(lines) + f"\n\n{said} Better or worse than the first: by more than 0.05 % of its score.\n"
 
 
-def on_common_seeds(records: Sequence[Record]) -> list[Record]:
-    """Keep of each set the seeds that every method there has: some seeds are harder than others.
-
-    Examples
-    --------
-    >>> runs = [{"set": "ash", "method": method, "seed": seed} for method, seed in (("a", 0), ("a", 1), ("b", 1))]
-    >>> [(run["method"], run["seed"]) for run in on_common_seeds(runs)]
-    [('a', 1), ('b', 1)]
-    """
-    seeds: dict[str, dict[str, set[int]]] = {}
-    for record in records:
-        seeds.setdefault(record["set"], {}).setdefault(record["method"], set()).add(record["seed"])
-    common = {name: set.intersection(*by_method.values()) for name, by_method in seeds.items()}
-    return [record for record in records if record["seed"] in common[record["set"]]]
-
-
 def _gain(summary: Summary, name: str, column: Column, first: Column) -> float:
     """How much better than the first column, in percent of its score."""
-    there, base = (summary.cells[name, c].ours["test"].mean for c in (column, first))
+    there, base = (summary.paired[name, c].mean for c in (column, first))
     return 100 * (there - base) / base * (1 if summary.table.larger_is_better else -1)
 
 
 def _seeds(summary: Summary) -> str:
-    """Fewest and most seeds of a cell; columns may have run different numbers of them."""
-    numbers = [summary.cells[name, c].ours["test"].n or 0 for name in summary.shared for c in summary.distance]
+    """Fewest and most seeds that all columns have of a set."""
+    numbers = [figure.n or 0 for figure in summary.paired.values()]
     return f"{min(numbers)} to {max(numbers)}"
 
 

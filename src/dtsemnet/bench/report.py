@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dtsemnet.bench.gallery import draw, read_gallery
-from dtsemnet.bench.lead import ablation_table, lead_table, on_common_seeds
+from dtsemnet.bench.lead import ablation_table, lead_table
 from dtsemnet.bench.render import to_markdown
 from dtsemnet.bench.session import Session, missing_data
-from dtsemnet.bench.summary import Summary, summarise
+from dtsemnet.bench.summary import Summary
 from dtsemnet.bench.tables import FOLDER, Table, find_tables, read_table
 from dtsemnet.tree.atomic import write_atomically
 
@@ -54,8 +54,7 @@ def report(folder: Path = FOLDER) -> str:
 def _lead(summary: Summary) -> Iterator[str]:
     yield lead_table(summary)
     yield "\n".join(f"- {_note(summary, note)}" for note in summary.table.notes) + "\n"
-    table = summary.table
-    if ablations := ablation_table(summarise(table, on_common_seeds(table.records()))):
+    if ablations := ablation_table(summary):
         yield "### One ingredient left out\n\n" + ablations
 
 

@@ -39,7 +39,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Cell:
-    """A method on a set: ours and published figures by quantity, heights, and runs that failed."""
+    """A method on a set: ours and published figures by quantity, heights, runs that failed, test scores by seed."""
 
     ours: Mapping[str, Figure] = field(default_factory=dict)
     published: Mapping[str, Figure] = field(default_factory=dict)
@@ -48,6 +48,7 @@ class Cell:
     leaves: float | None = None
     failed: int = 0
     error: str = ""
+    tests: Mapping[int, float] = field(default_factory=dict)
 
     @property
     def verdict(self) -> str:
@@ -62,7 +63,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class Summary:
-    """A table filled: cells by set and column, distances and statistics over the sets that all columns have."""
+    """A table filled: cells by set and column, distances and statistics over the sets that all columns have.
+
+    They are compared on the seeds that all columns have of a set (``paired``): some seeds are harder than others.
+    """
 
     table: Table
     sets: tuple[str, ...]
@@ -70,6 +74,7 @@ class Summary:
     columns: tuple[Column, ...]
     cells: Mapping[tuple[str, Column], Cell]
     shared: tuple[str, ...] = ()
+    paired: Mapping[tuple[str, Column], Figure] = field(default_factory=dict)
     distance: Mapping[Column, float] = field(default_factory=dict)
     comparison: Comparison | None = None
     missing: Mapping[str, str] = field(default_factory=dict)
@@ -152,6 +157,7 @@ def _cell(table: Table, name: str, column: Column, records: Sequence[Record]) ->
     return Cell(
         ours, _published(value), _heights(done), str(value.get("height", "")),
         float(np.mean(leaves)) if leaves else None, len(failed), failed[-1]["error"] if failed else "",
+        {record["seed"]: record["test"] for record in done},
     )  # fmt: skip
 
 
@@ -191,11 +197,19 @@ def _compared(summary: Summary) -> Summary:
     for protocol in dict.fromkeys(column.protocol for column in summary.columns):
         columns = [c for c in summary.columns if c.protocol == protocol]
         columns = [c for c in columns if any(summary.cells[name, c].ours for name in summary.sets)]
-        shared = tuple(n for n in summary.sets if all(summary.cells[n, c].ours for c in columns))
+        paired = {key: figure for name in summary.sets for key, figure in _paired(summary, name, columns).items()}
+        shared = tuple(dict.fromkeys(name for name, _ in paired))
         if len(columns) > 1 and shared:
-            scores = [[summary.cells[name, column].ours["test"].mean for column in columns] for name in shared]
+            scores = [[paired[name, column].mean for column in columns] for name in shared]
             larger = summary.table.larger_is_better
             distance = dict(zip(columns, distance_to_best(scores, larger_is_better=larger).tolist()))
             comparison = compare([c.label for c in columns], scores, larger_is_better=larger)
-            return replace(summary, shared=shared, distance=distance, comparison=comparison)
+            return replace(summary, shared=shared, paired=paired, distance=distance, comparison=comparison)
     return summary
+
+
+def _paired(summary: Summary, name: str, columns: Sequence[Column]) -> dict[tuple[str, Column], Figure]:
+    """Test scores of a set on the seeds that all columns have; nothing where there are none."""
+    scores = [summary.cells[name, column].tests for column in columns]
+    seeds = sorted(set.intersection(*map(set, scores))) if scores else []
+    return {(name, c): _figure([tests[seed] for seed in seeds]) for c, tests in zip(columns, scores) if seeds}

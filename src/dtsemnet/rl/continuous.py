@@ -186,7 +186,7 @@ def two_best(logits: Tensor) -> Tensor:
 def draw_squashed(mean: Tensor, log_std: Tensor) -> tuple[Tensor, Tensor]:
     """Draw from a normal distribution and squash by ``tanh``; the gradient passes through both, as SAC needs.
 
-    What stable-baselines3's ``SquashedDiagGaussianDistribution`` computes, in a third of the operations.
+    What stable-baselines3's ``SquashedDiagGaussianDistribution`` computes, in fewer operations.
 
     Returns
     -------
