@@ -22,7 +22,8 @@ from dtsemnet.rl.continuous import RegressionActor, TreeSACPolicy
 from dtsemnet.rl.critters import MarinesAndCritters, register
 from dtsemnet.rl.evaluation import evaluate
 from dtsemnet.rl.extraction import policy_tree
-from dtsemnet.rl.lean import LeanSAC
+from dtsemnet.rl.lean_ppo import LeanPPO
+from dtsemnet.rl.lean_sac import LeanSAC
 from dtsemnet.rl.policies import ActorPolicy, AnnealPooling, TreePolicy
 from dtsemnet.rl.pysc2_adapter import FindAndDefeatZerglings
 from dtsemnet.rl.rendering import render
@@ -36,6 +37,7 @@ __all__ = [
     "AnnealPooling",
     "TreeSACPolicy",
     "TopKSAC",
+    "LeanPPO",
     "LeanSAC",
     "policy_tree",
     "train",

@@ -26,7 +26,7 @@ from typing import Any
 
 import gymnasium as gym
 from gymnasium import spaces
-from stable_baselines3 import PPO, SAC
+from stable_baselines3 import SAC
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.env_util import make_vec_env
@@ -38,7 +38,8 @@ from dtsemnet.nn import StraightThrough, TopK
 from dtsemnet.rl.configurations import Configuration
 from dtsemnet.rl.continuous import TreeSACPolicy
 from dtsemnet.rl.evaluation import JUDGING_EPISODES, JUDGING_SEEDS
-from dtsemnet.rl.lean import LeanSAC
+from dtsemnet.rl.lean_ppo import LeanPPO
+from dtsemnet.rl.lean_sac import LeanSAC
 from dtsemnet.rl.parts import AxisSplits, CrispTurns, QuantisedPaths, SparseLinearLeaves
 from dtsemnet.rl.policies import AnnealPooling, TreePolicy
 from dtsemnet.rl.rivals import DGTPolicy, ICCTPolicy, SoftTreePolicy
@@ -174,12 +175,12 @@ def _regressor(**parts: Any) -> Callable[[Settings], dict[str, Any]]:
 
 AGENTS: dict[str, dict[str, Recipe]] = {
     "discrete": {
-        "dtsemnet": (PPO, TreePolicy, _tree),
-        "mlp": (PPO, "MlpPolicy", _mlp("vf")),
-        "dgt": (PPO, DGTPolicy, _rival),
-        "icct": (PPO, ICCTPolicy, _rival),
-        "soft": (PPO, SoftTreePolicy, _rival),
-        "viper": (PPO, "MlpPolicy", _mlp("vf")),
+        "dtsemnet": (LeanPPO, TreePolicy, _tree),
+        "mlp": (LeanPPO, "MlpPolicy", _mlp("vf")),
+        "dgt": (LeanPPO, DGTPolicy, _rival),
+        "icct": (LeanPPO, ICCTPolicy, _rival),
+        "soft": (LeanPPO, SoftTreePolicy, _rival),
+        "viper": (LeanPPO, "MlpPolicy", _mlp("vf")),
     },
     "continuous": {
         "dtsemnet": (TopKSAC, TreeSACPolicy, _top_k),

@@ -1,26 +1,20 @@
 """The critics of SAC, differentiated by hand.
 
-They are small networks, for which autograd spends more time on its books than on arithmetic. An update asks three
-things of them: their least value, the gradient of their weights for a target, and the gradient of the least value with
-respect to the actions. Each is a few products.
+An update asks three things of them: their least value, the gradient of their weights for a target, and the gradient of
+the least value with respect to the actions. Each is a few products.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import torch
 from stable_baselines3.common.policies import ContinuousCritic
-from torch import Tensor, nn
+from torch import Tensor
+
+from dtsemnet.rl.chains import Chain, check_features
 
 __all__ = ["Critics"]
-
-Derivative = Callable[[Tensor, Tensor], Tensor]
-DERIVATIVES: dict[type[nn.Module], Derivative] = {
-    nn.ReLU: lambda gradient, output: gradient.mul_(output.sign()),
-    nn.Tanh: lambda gradient, output: gradient.mul_(1 - output.square()),
-}
-"""From the gradient of an activation's output, and that output, to the gradient of its input, in place."""
 
 
 class Critics:
@@ -42,13 +36,9 @@ class Critics:
     """
 
     def __init__(self, critic: ContinuousCritic) -> None:
-        if any(True for _ in critic.features_extractor.parameters()):
-            raise ValueError(
-                "features_extractor_class must have no weights, such as FlattenExtractor: "
-                f"the critics read observations as they are, got {type(critic.features_extractor).__name__}."
-            )
+        check_features(critic.features_extractor)
         self.critic = critic
-        self.networks = [_Network(list(network.children())) for network in critic.q_networks]
+        self.networks = [Chain(network.children()) for network in critic.q_networks]
 
     @torch.no_grad()
     def least(self, rows: Tensor, actions: Tensor) -> Tensor:
@@ -88,43 +78,3 @@ class Critics:
         for output in outputs[1:]:
             least = torch.minimum(least, output[-1])
         return least.squeeze(1)
-
-
-class _Network:
-    """A chain of linear layers, with one activation between them."""
-
-    def __init__(self, modules: list[nn.Module]) -> None:
-        self.layers = [module for module in modules if isinstance(module, nn.Linear)]
-        between = [module for module in modules if not isinstance(module, nn.Linear)]
-        kinds = {type(module) for module in between}
-        if len(kinds) > 1 or not kinds <= set(DERIVATIVES):
-            raise ValueError(f"activation_fn must be nn.ReLU or nn.Tanh, got {between}.")
-        self.activation = between[0] if between else nn.Identity()
-        self.derivative = DERIVATIVES.get(type(self.activation))
-
-    def forward(self, x: Tensor) -> list[Tensor]:
-        """Compute the input, the output of each hidden layer, and the value."""
-        outputs = [x]
-        for layer in self.layers[:-1]:
-            outputs.append(self.activation(torch.addmm(layer.bias, outputs[-1], layer.weight.t())))
-        last = self.layers[-1]
-        return [*outputs, torch.addmm(last.bias, outputs[-1], last.weight.t())]
-
-    def set_gradients(self, outputs: list[Tensor], gradient: Tensor) -> None:
-        """Leave at the weights what a gradient of the value makes of them."""
-        for number in reversed(range(len(self.layers))):
-            layer = self.layers[number]
-            layer.weight.grad, layer.bias.grad = gradient.t() @ outputs[number], gradient.sum(dim=0)
-            if number:
-                gradient = self._below(number, outputs, gradient)
-
-    def pull_back(self, outputs: list[Tensor], gradient: Tensor) -> Tensor:
-        """Carry a gradient of the value back to the input."""
-        for number in reversed(range(1, len(self.layers))):
-            gradient = self._below(number, outputs, gradient)
-        return gradient @ self.layers[0].weight
-
-    def _below(self, number: int, outputs: list[Tensor], gradient: Tensor) -> Tensor:
-        """Carry a gradient of a layer's output back to that of the layer below, before its activation."""
-        assert self.derivative is not None, "there is an activation between two layers"
-        return self.derivative(gradient @ self.layers[number].weight, outputs[number])

@@ -21,7 +21,7 @@ from torch import Tensor
 from dtsemnet.nn import TopK
 from dtsemnet.rl.continuous import RegressionActor, TreeSACPolicy
 from dtsemnet.rl.critics import Critics
-from dtsemnet.rl.lean import LeanSAC
+from dtsemnet.rl.lean_sac import LeanSAC
 
 __all__ = ["TopKSAC"]
 
