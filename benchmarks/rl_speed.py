@@ -1,16 +1,17 @@
 """Speed of tree agents against stable-baselines3's own of matched size, as ratios in one run.
 
-PPO is timed by steps of learning (rollout and update), SAC by the gradient steps it does: ``TopKSAC`` takes 80 where
-SAC takes 32. Both agents of a pair have the critics and the schedule of the paper's runs; the layers of the
-network that acts are as wide as gives it the number of parameters of the tree. CPU time, the two interleaved, the
-median over the repeats, for one and two torch threads. Run by ``python benchmarks/rl_speed.py``.
+PPO and ``LeanPPO`` are timed by steps of learning (rollout and update) against stable-baselines3's PPO, ``TopKSAC`` by
+the gradient steps it does against its SAC: 80 where SAC takes 32. Both agents of a pair have the critics and the
+schedule of the paper's runs; the layers of the network that acts are as wide as gives it the number of parameters of
+the tree. CPU time, the two interleaved, the median over the repeats, for one and two torch threads. Run by
+``python benchmarks/rl_speed.py``.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
@@ -21,7 +22,7 @@ from measure import table
 from stable_baselines3 import PPO, SAC
 from stable_baselines3.common.env_util import make_vec_env
 
-from dtsemnet.rl import TopKSAC, TreePolicy, TreeSACPolicy
+from dtsemnet.rl import LeanPPO, TopKSAC, TreePolicy, TreeSACPolicy
 
 FLOOR = 0.8
 REPEATS = 3
@@ -30,7 +31,7 @@ THREADS = (1, 2)
 
 @dataclass(frozen=True)
 class Case:
-    """An environment, a tree and its critic; for PPO also the rollout and its update."""
+    """An environment, a tree and its critic; for PPO also its kind, the rollout and its update."""
 
     env: str
     depth: int
@@ -40,12 +41,17 @@ class Case:
     n_steps: int = 0
     batch: int = 0
     epochs: int = 0
+    kind: type[PPO] = PPO
 
 
-PPO_CASES = (
-    Case("CartPole-v1", 4, (16, 16), n_steps=832, batch=32, epochs=20),
-    Case("LunarLander-v3", 5, (32, 32), copies=8, n_steps=256, batch=64, epochs=10),
-    Case("LunarLander-v3", 5, (32, 32), pooling=1.0, copies=8, n_steps=256, batch=64, epochs=10),
+PPO_CASES = tuple(
+    replace(case, kind=kind)
+    for kind in (PPO, LeanPPO)
+    for case in (
+        Case("CartPole-v1", 4, (16, 16), n_steps=832, batch=32, epochs=20),
+        Case("LunarLander-v3", 5, (32, 32), copies=8, n_steps=256, batch=64, epochs=10),
+        Case("LunarLander-v3", 5, (32, 32), pooling=1.0, copies=8, n_steps=256, batch=64, epochs=10),
+    )
 )
 SAC_CASES = (Case("LunarLanderContinuous-v3", 4, (256, 256)), Case("BipedalWalker-v3", 7, (512, 512)))
 GRADIENT_STEPS, BATCH, WARM_UP = 32, 256, 2_000
@@ -98,7 +104,7 @@ def _compare(case: Case, tree: Run, network: Run) -> dict[str, Any]:
     wall = [[clocks[1] / n for clocks, (_, n) in zip(pair, (tree, network))] for pair in times]
     annealed = ", annealed" if case.pooling else ""
     return {
-        "case": f"{'PPO' if case.n_steps else 'SAC'}, {case.env}, {case.depth}{annealed}",
+        "case": f"{case.kind.__name__ if case.n_steps else 'TopKSAC'}, {case.env}, {case.depth}{annealed}",
         "tree": 1 / median(mine for mine, _ in cpu),
         "network": 1 / median(theirs for _, theirs in cpu),
         "ratio": median(theirs / mine for mine, theirs in cpu),
@@ -122,15 +128,15 @@ def _ppo_pair(case: Case) -> tuple[Run, Run]:
     hidden = _width(size, n_features, n_actions)
     options = {"n_steps": case.n_steps, "batch_size": case.batch, "n_epochs": case.epochs, "device": "cpu"}
 
-    def agent(policy: Any, policy_kwargs: dict[str, Any]) -> Run:
+    def agent(kind: type[PPO], policy: Any, policy_kwargs: dict[str, Any]) -> Run:
         env = make_vec_env(case.env, case.copies, seed=0)
-        made = PPO(policy, env, policy_kwargs=policy_kwargs, learning_rate=1e-3, seed=0, **options)
+        made = kind(policy, env, policy_kwargs=policy_kwargs, learning_rate=1e-3, seed=0, **options)
         n_steps = case.n_steps * case.copies
         return lambda: made.learn(n_steps), n_steps
 
     tree = {"max_depth": case.depth, "pooling": case.pooling, "net_arch": list(case.critic)}
     network = {"net_arch": {"pi": [hidden, hidden], "vf": list(case.critic)}}
-    return agent(TreePolicy, tree), agent("MlpPolicy", network)
+    return agent(case.kind, TreePolicy, tree), agent(PPO, "MlpPolicy", network)
 
 
 def _sac_pair(case: Case) -> tuple[Run, Run]:
