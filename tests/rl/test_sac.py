@@ -5,24 +5,26 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
 from stable_baselines3 import SAC
 from stable_baselines3.common.distributions import SquashedDiagGaussianDistribution
 from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.monitor import Monitor
+from torch import nn
 
 from dtsemnet.nn import Hardmax, StraightThrough, TopK
-from dtsemnet.rl import TopKSAC, TreeSACPolicy
-from dtsemnet.rl.continuous import draw_squashed, two_best
+from dtsemnet.rl import LeanSAC, TopKSAC, TreeSACPolicy
+from dtsemnet.rl.continuous import draw_squashed
+from dtsemnet.rl.parts import AxisSplits
+from dtsemnet.rl.update import Update
 from rl.worlds import Echo, Sides
-from strategies import eighths
 
 LEAVES = {"tree.head.value", "tree.head.coef", "leaf_log_std"}
 
 
-def agent(kind=TopKSAC, selector=None, seed=0, **kwargs):
+def agent(kind=TopKSAC, selector=None, seed=0, activation=nn.ReLU, n_critics=2, **kwargs):
     """Build a small agent."""
-    policy_kwargs = {"max_depth": 2, "net_arch": [32, 32], "selector": selector}
+    policy_kwargs = {"max_depth": 2, "net_arch": [32, 32], "selector": selector, "activation_fn": activation}
+    policy_kwargs |= {"n_critics": n_critics}
     options = {
         "learning_starts": 100,
         "train_freq": 64,
@@ -39,7 +41,7 @@ def state(tree_agent):
     """Copy all that training can move."""
     parts = {"actor": tree_agent.actor, "critic": tree_agent.critic, "target": tree_agent.critic_target}
     found = {f"{part}.{name}": value.clone() for part, net in parts.items() for name, value in net.named_parameters()}
-    return found | {"entropy": tree_agent.log_ent_coef.detach().clone()}
+    return found | {"entropy": tree_agent._entropy_weight()}
 
 
 def moved(before, after):
@@ -52,26 +54,76 @@ def filled():
     return agent().learn(200)
 
 
-@pytest.mark.parametrize("augmented", [True, False])
-def test_actor_phases_move_the_leaves_alone(filled, augmented):
-    before = state(filled)
-    filled.actor.set_training_mode(augmented)
-    filled._train_actor(5, 64, filled.actor.two_leaves_log_prob if augmented else filled.actor.action_log_prob)
+class ByAutograd(LeanSAC):
+    """The three phases as the paper tells them, by torch."""
+
+    def train(self, gradient_steps, batch_size=64):
+        super().train(gradient_steps, batch_size)
+        for group in self.actor.optimizer.param_groups:
+            group["lr"] = 1e-4
+        for n_steps, n_choices in ((gradient_steps, 2), (gradient_steps // 2, 1)):
+            for rows in torch.split(self._draw(n_steps * batch_size).observations, batch_size):
+                leaf = self.actor.tree.leaf_logits(rows).argsort(dim=1, descending=True, stable=True)[:, :n_choices]
+                seen = rows.repeat(n_choices, 1)
+                actions, log_prob = draw_squashed(*self.actor._at(leaf.T.flatten(), seen))
+                least = torch.cat(self.critic(seen, actions), dim=1).min(dim=1).values
+                self.actor.optimizer.zero_grad()
+                (self._entropy_weight() * log_prob - least).mean().backward()
+                self.actor.optimizer.step()
+        self.policy.set_training_mode(False)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"ent_coef": 0.3},
+        {"target_update_interval": 2, "gamma": 0.9},
+        {"selector": TopK(1)},
+        {"selector": TopK(9, temperature=0.1), "activation": nn.Tanh},
+        pytest.param({"n_critics": 1}, marks=pytest.mark.slow),  # kernels of their own to compile
+    ],
+    ids=str,
+)
+def test_an_update_is_the_three_phases(options, monkeypatch):
+    """Two updates on the same rows and noise end where autograd ends, moments and steps of Adam included."""
+    monkeypatch.setattr(torch, "randn", lambda *shape: torch.full(shape, 0.7))
+    monkeypatch.setattr(torch, "randn_like", lambda like: torch.full_like(like, 0.7))
+    made = [agent(kind, learning_rate=1e-3, tau=0.01, **options).learn(64) for kind in (TopKSAC, ByAutograd)]
+    for one in made:
+        np.random.seed(7)
+        for _ in range(2):
+            one.train(6, 16)
+    mine, torchs = (state(one) for one in made)
+    for name, value in torchs.items():
+        torch.testing.assert_close(
+            mine[name], value, rtol=1e-3, atol=1e-5, msg=lambda told, name=name: f"{name}: {told}"
+        )
+    for part in ("actor", "critic"):
+        states = [getattr(one, part).optimizer.state_dict()["state"] for one in made]
+        for number in states[1]:
+            for name in ("step", "exp_avg", "exp_avg_sq"):
+                torch.testing.assert_close(states[0][number][name], states[1][number][name], rtol=1e-2, atol=1e-5)
+
+
+@pytest.mark.parametrize("n_choices", [1, 2])
+def test_actor_phases_move_the_leaves_alone(filled, n_choices):
+    before, update = state(filled), Update(filled, 64)
+    update.actor_phase(5, n_choices)
+    update.write_back()
     assert moved(before, state(filled)) == {f"actor.{name}" for name in LEAVES}
 
 
 def test_an_update_moves_everything_and_runs_the_three_phases(filled, monkeypatch):
-    before = state(filled)
-    phases = []
-    inner = filled._train_actor
+    before, phases, inner = state(filled), [], Update.actor_phase
 
-    def spy(n_steps, batch_size, draw):
-        phases.append((n_steps, draw.__name__, filled.actor.training, filled.actor.optimizer.param_groups[0]["lr"]))
-        return inner(n_steps, batch_size, draw)
+    def spy(update, n_steps, n_choices):
+        phases.append((n_steps, n_choices, filled.actor.optimizer.param_groups[0]["lr"]))
+        return inner(update, n_steps, n_choices)
 
-    monkeypatch.setattr(filled, "_train_actor", spy)
+    monkeypatch.setattr(Update, "actor_phase", spy)
     filled.train(32, 64)
-    assert phases == [(32, "two_leaves_log_prob", True, 1e-4), (16, "action_log_prob", False, 1e-4)]
+    assert phases == [(32, 2, 1e-4), (16, 1, 1e-4)]
     assert moved(before, state(filled)) == set(before)
     assert all(parameter.requires_grad for parameter in filled.critic.parameters())
     assert not filled.actor.training
@@ -85,25 +137,6 @@ def test_learning_rates_by_phase():
     # The last update comes after 128 of 100 steps: the schedule has ended, and must not run below its end.
     tree_agent.learn(100)
     assert tree_agent.actor.optimizer.param_groups[0]["lr"] == 1e-4
-
-
-@given(logits=eighths((6, 5)))
-def test_two_best_leaves_are_the_lowest_among_equals(logits):
-    expected = np.argsort(-logits, axis=1, kind="stable")[:, :2]
-    np.testing.assert_array_equal(two_best(torch.from_numpy(logits)).numpy(), expected)
-
-
-def test_two_leaves_draw_from_the_reached_and_the_second(filled):
-    with torch.no_grad():
-        filled.actor.leaf_log_std.fill_(-20.0)  # squashed to exp(-5): the draws are the means, nearly
-    x = torch.randn(40, 2)
-    actions, log_prob = filled.actor.two_leaves_log_prob(x)
-    assert actions.shape == (80, 2)
-    assert log_prob.shape == (80,)
-    leaf = two_best(filled.actor.tree.leaf_logits(x)).T.flatten()
-    mean = filled.actor.head.at(leaf, x.repeat(2, 1)).tanh()
-    assert (actions - mean).abs().max() < 0.05
-    assert (actions[:40] - mean[40:]).abs().max() > 0.05
 
 
 def test_draws_are_normal_and_squashed():
@@ -173,8 +206,13 @@ def test_save_and_load_keep_policy_and_phases(tmp_path):
 
 
 def test_errors_name_the_way_out():
-    with pytest.raises(TypeError, match=r"stable_baselines3\.SAC"):
+    with pytest.raises(TypeError, match=r"TopK selector.*take LeanSAC"):
         agent(selector=Hardmax())
+    with pytest.raises(TypeError, match="LinearSplits and LinearLeaves, got AxisSplits"):
+        TopKSAC(TreeSACPolicy, Echo(), policy_kwargs={"splits": AxisSplits}, buffer_size=100, device="cpu")
+    for option in ({"optimizer_class": torch.optim.SGD}, {"optimizer_kwargs": {"eps": 1e-4}}):
+        with pytest.raises(ValueError, match=r"optimizer_class must be torch\.optim.Adam.*take LeanSAC"):
+            TopKSAC(TreeSACPolicy, Echo(), policy_kwargs=option, buffer_size=100, device="cpu")
     with pytest.raises(TypeError, match="TopKSAC needs TreeSACPolicy"):
         TopKSAC("MlpPolicy", Echo(), device="cpu", buffer_size=100)
     with pytest.raises(ValueError, match="max_depth"):

@@ -21,17 +21,13 @@ from stable_baselines3.common.type_aliases import PyTorchObs, Schedule
 from stable_baselines3.sac.policies import Actor, SACPolicy
 from torch import Tensor, nn
 
+from dtsemnet.kernels.policy import LOG_STD_MAX, LOG_STD_MIN, SAFETY
 from dtsemnet.nn import DTSemNet, LinearLeaves, LinearSplits, Selector, Splits, TopK, decode
 from dtsemnet.nn.logits import leaf_logits
 from dtsemnet.rl.policies import critic_layers
 from dtsemnet.tree import Tree
 
 __all__ = ["RegressionActor", "TreeSACPolicy"]
-
-LOG_STD_MIN, LOG_STD_MAX = -5.0, 2.0
-"""Bounds of the log standard deviation, approached through a tanh, as the paper's agents have them."""
-SAFETY = 1e-6
-"""Added to the Jacobian of ``tanh``, as in stable-baselines3."""
 
 
 class RegressionActor(Actor):
@@ -78,19 +74,6 @@ class RegressionActor(Actor):
         weights = self.tree.selector.weigh(scores, self.tree.topology)
         return self.head(weights, x), _squash(weights @ self.leaf_log_std), {}
 
-    def two_leaves_log_prob(self, obs: PyTorchObs) -> tuple[Tensor, Tensor]:
-        """Draw an action from each of the two best leaves.
-
-        Returns
-        -------
-        actions, log_prob : Tensor of shape (2 * n_samples, n_actions), (2 * n_samples,)
-            Of the leaf reached for all rows, then of the second best.
-        """
-        x = self.extract_features(obs, self.features_extractor)
-        with torch.no_grad():
-            leaf = two_best(self.tree.leaf_logits(x))
-        return draw_squashed(*self._at(leaf.t().flatten(), x.repeat(2, 1)))
-
     def action_log_prob(self, obs: PyTorchObs) -> tuple[Tensor, Tensor]:
         """Draw an action for each row, (n_samples, n_actions), with the logarithm of its density, (n_samples,)."""
         mean, log_std, _ = self.get_action_dist_params(obs)
@@ -126,11 +109,11 @@ class TreeSACPolicy(SACPolicy):
         Depth of the tree, the paper's height.
     selector : Selector, optional
         How training weighs the leaves; ``TopK(4, temperature=0.5)`` if not given. For the paper's other
-        variant take ``StraightThrough()`` and stable-baselines3's own ``SAC``.
+        variant take ``StraightThrough()`` and ``LeanSAC``.
     splits, leaves : callable, default=LinearSplits, LinearLeaves
         Build the split layer from its sizes and the leaves from slopes and intercepts to start from. For an ICCT
         agent take ``AxisSplits``, ``SparseLinearLeaves`` and the selector ``CrispTurns()``, for a DGT agent the
-        selector ``QuantisedPaths()``, all of :mod:`dtsemnet.rl.parts`, and ``SAC``.
+        selector ``QuantisedPaths()``, all of :mod:`dtsemnet.rl.parts`, and ``LeanSAC``.
     **kwargs
         Options of ``SACPolicy``.
 
@@ -174,13 +157,6 @@ class TreeSACPolicy(SACPolicy):
 
     def _get_constructor_parameters(self) -> dict[str, Any]:
         return super()._get_constructor_parameters() | self.tree_kwargs
-
-
-def two_best(logits: Tensor) -> Tensor:
-    """Find the two largest logits of each row, the lowest leaf among equals: (n_samples, 2)."""
-    first = logits.argmax(dim=1, keepdim=True)
-    second = logits.scatter(1, first, -torch.inf).argmax(dim=1, keepdim=True)
-    return torch.cat([first, second], dim=1)
 
 
 def draw_squashed(mean: Tensor, log_std: Tensor) -> tuple[Tensor, Tensor]:

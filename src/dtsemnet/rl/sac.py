@@ -5,23 +5,24 @@
    best, so that a regressor also learns just outside its region.
 3. Top-1: half as many steps on the actor alone, which is now the very tree that acts.
 
-Phases 2 and 3 move the leaves and nothing else: the choice of one leaf has no gradient.
+Phases 2 and 3 move the leaves and nothing else: the choice of one leaf has no gradient. A phase is one call of
+compiled code.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
-from stable_baselines3.common.type_aliases import GymEnv, PyTorchObs, Schedule
+from stable_baselines3.common.type_aliases import GymEnv, Schedule
 from stable_baselines3.common.utils import FloatSchedule, update_learning_rate
-from torch import Tensor
 
-from dtsemnet.nn import TopK
+from dtsemnet.estimators.search import one_thread
+from dtsemnet.nn import LinearLeaves, LinearSplits, TopK
 from dtsemnet.rl.continuous import RegressionActor, TreeSACPolicy
-from dtsemnet.rl.critics import Critics
 from dtsemnet.rl.lean_sac import LeanSAC
+from dtsemnet.rl.packing import check_adam
+from dtsemnet.rl.update import Update
 
 __all__ = ["TopKSAC"]
 
@@ -44,6 +45,8 @@ class TopKSAC(LeanSAC):
     train_freq, gradient_steps : int, default=64, 32
         Steps in the environment between updates, and SAC steps in phase 1 of an update. Phase 2 has as many,
         phase 3 half as many.
+    device : str, default="cpu"
+        Nothing else: the networks are small, and an update is one call of compiled code.
     **kwargs
         Options of ``SAC``. Its defaults hold, but for ``tau=0.01`` and ``learning_starts=10_000``, the paper's.
 
@@ -68,6 +71,7 @@ class TopKSAC(LeanSAC):
         gradient_steps: int = 32,
         tau: float = 0.01,
         learning_starts: int = 10_000,
+        device: str = "cpu",
         **kwargs: Any,
     ) -> None:
         self.actor_learning_rate = actor_learning_rate
@@ -80,33 +84,30 @@ class TopKSAC(LeanSAC):
             gradient_steps=gradient_steps,
             tau=tau,
             learning_starts=learning_starts,
+            device=device,
             **kwargs,
         )
 
     def train(self, gradient_steps: int, batch_size: int = 64) -> None:
         """Run the three phases on samples of the replay buffer."""
-        super().train(gradient_steps, batch_size)
-        self._set_actor_rate(self.leaf_learning_rate)
-        two = self._train_actor(gradient_steps, batch_size, self.actor.two_leaves_log_prob)
-        self.actor.set_training_mode(False)  # Top-1 is what the actor is when it acts
-        one = self._train_actor(gradient_steps // 2, batch_size, self.actor.action_log_prob)
+        self._update_learning_rate([self.actor.optimizer, self.critic.optimizer, *self._entropy_optimizers()])
+        update = Update(self, batch_size)
+        with one_thread():
+            losses = update.first_phase(gradient_steps)
+            self._set_actor_rate(self.leaf_learning_rate)
+            two, one = update.actor_phase(gradient_steps, 2), update.actor_phase(gradient_steps // 2, 1)
+        update.write_back()
         self.policy.set_training_mode(False)
-        for name, losses in (("two_leaves", two), ("top_1", one)):
-            if losses:
-                self.logger.record(f"train/actor_loss_{name}", torch.stack(losses).mean().item())
+        self._n_updates += gradient_steps
+        self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
+        self.logger.record("train/ent_coef", self._entropy_weight().item())
+        for name, loss in zip(
+            ("critic_loss", "actor_loss", "actor_loss_two_leaves", "actor_loss_top_1"), (*losses, two, one)
+        ):
+            self.logger.record(f"train/{name}", loss)
 
-    def _train_actor(
-        self, n_steps: int, batch_size: int, draw: Callable[[PyTorchObs], tuple[Tensor, Tensor]]
-    ) -> list[Tensor]:
-        """Take steps on the actor alone, on actions that ``draw`` gives for each row, once or several times."""
-        if not n_steps:
-            return []
-        critics, weight, losses = Critics(self.critic), self._entropy_weight(), []
-        for rows in torch.split(self._draw(n_steps * batch_size).observations, batch_size):
-            actions, log_prob = draw(rows)
-            seen = rows.repeat(len(actions) // len(rows), 1)
-            losses.append(self._step_actor(critics, seen, actions, log_prob, weight))
-        return losses
+    def _entropy_optimizers(self) -> list[torch.optim.Optimizer]:
+        return [] if self.ent_coef_optimizer is None else [self.ent_coef_optimizer]
 
     def _setup_model(self) -> None:
         super()._setup_model()
@@ -114,8 +115,17 @@ class TopKSAC(LeanSAC):
         if not isinstance(actor, RegressionActor) or not isinstance(actor.tree.selector, TopK):
             raise TypeError(
                 "TopKSAC needs TreeSACPolicy with a TopK selector, "
-                f"got {type(self.policy).__name__}; for the others take stable_baselines3.SAC."
+                f"got {type(self.policy).__name__}; for the others take LeanSAC."
             )
+        if type(actor.tree.splits) is not LinearSplits or type(actor.head) is not LinearLeaves:
+            raise TypeError(
+                "TopKSAC needs LinearSplits and LinearLeaves, "
+                f"got {type(actor.tree.splits).__name__} and {type(actor.head).__name__}; for the others take LeanSAC."
+            )
+        if self.device.type != "cpu":
+            raise ValueError(f"device must be 'cpu' for TopKSAC, got {self.device}: its networks are small.")
+        for optimizer in (actor.optimizer, self.critic.optimizer, *self._entropy_optimizers()):
+            check_adam(optimizer)
 
     def _update_learning_rate(self, optimizers: list[torch.optim.Optimizer] | torch.optim.Optimizer) -> None:
         super()._update_learning_rate(optimizers)
