@@ -94,7 +94,10 @@ def build_agent(configuration: Configuration, seed: int) -> tuple[BaseAlgorithm,
 def build_worlds(configuration: Configuration) -> VecEnv:
     """Build the environments to train in."""
     settings = configuration.settings
-    worlds: VecEnv = make_vec_env(configuration.environment.environment, n_envs=settings.get("n_envs", 1))
+    # Nobody looks on: LunarLander, for one, would simulate the sparks of its engines, ten times the work of the rest.
+    unseen = {"render_mode": None}
+    name, n_envs = configuration.environment.environment, settings.get("n_envs", 1)
+    worlds: VecEnv = make_vec_env(name, n_envs=n_envs, env_kwargs=unseen)
     return VecNormalize(worlds, norm_reward=False) if settings.get("normalize") else worlds
 
 

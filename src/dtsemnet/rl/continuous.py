@@ -74,6 +74,11 @@ class RegressionActor(Actor):
         weights = self.tree.selector.weigh(scores, self.tree.topology)
         return self.head(weights, x), _squash(weights @ self.leaf_log_std), {}
 
+    def forward(self, obs: PyTorchObs, deterministic: bool = False) -> Tensor:
+        """Choose an action for each row, (n_samples, n_actions), before it is scaled to its bounds."""
+        mean, log_std, _ = self.get_action_dist_params(obs)
+        return mean.tanh() if deterministic else draw_squashed(mean, log_std)[0]
+
     def action_log_prob(self, obs: PyTorchObs) -> tuple[Tensor, Tensor]:
         """Draw an action for each row, (n_samples, n_actions), with the logarithm of its density, (n_samples,)."""
         mean, log_std, _ = self.get_action_dist_params(obs)
@@ -154,6 +159,12 @@ class TreeSACPolicy(SACPolicy):
         """Build the actor."""
         actor_kwargs = self._update_features_extractor(self.actor_kwargs, features_extractor)
         return RegressionActor(**actor_kwargs, **self.tree_kwargs).to(self.device)
+
+    def set_training_mode(self, mode: bool) -> None:
+        """Set the mode of actor and critics."""
+        # Asked before every action: all the modules would be walked through each time, to no effect.
+        if not self.training == self.actor.training == self.critic.training == mode:
+            super().set_training_mode(mode)
 
     def _get_constructor_parameters(self) -> dict[str, Any]:
         return super()._get_constructor_parameters() | self.tree_kwargs
