@@ -22,7 +22,8 @@ from dtsemnet.estimators.fitting import MIN_ROWS, TrainingData
 from dtsemnet.estimators.leaves import count_classes, guard_of, leaves_of
 from dtsemnet.estimators.recipe import n_epochs_for
 from dtsemnet.estimators.sample import Sample, Scaling, split, target_scale
-from dtsemnet.estimators.search import Candidate, one_thread, race
+from dtsemnet.estimators.search import Candidate, race
+from dtsemnet.kernels.threads import one_thread
 from dtsemnet.training import History, Phase, ProgressBar, Training
 from dtsemnet.tree import Topology, Tree
 

@@ -26,7 +26,7 @@ from dtsemnet.baselines.tao_problem import ClassProblem, NumberProblem, scaled_r
 from dtsemnet.baselines.tao_search import Rows, Run, Start, race
 from dtsemnet.estimators.fitting import TrainingData
 from dtsemnet.estimators.sample import Sample, Scaling
-from dtsemnet.estimators.search import one_thread
+from dtsemnet.kernels.threads import one_thread
 from dtsemnet.training import History
 from dtsemnet.tree import Tree
 

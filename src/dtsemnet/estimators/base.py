@@ -25,7 +25,8 @@ from dtsemnet.estimators.inputs import as_table, encode, fit_encoder
 from dtsemnet.estimators.leaves import count_rows, node_sums
 from dtsemnet.estimators.parameters import check_parameters
 from dtsemnet.estimators.sample import Sample, Scaling, merge
-from dtsemnet.estimators.search import Plan, begin, one_thread, parameters_of
+from dtsemnet.estimators.search import Plan, begin, parameters_of
+from dtsemnet.kernels.threads import one_thread
 from dtsemnet.training import History, Phase
 from dtsemnet.tree import Encoder, Identity, Model, Tree
 

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from dtsemnet.engine import Engine, Parameters, Problem, Rows
 from dtsemnet.estimators.recipe import Setting, n_epochs_for
 from dtsemnet.estimators.sample import Sample, Scaling, split
-from dtsemnet.estimators.search import Candidate, Plan, one_thread, race
+from dtsemnet.estimators.search import Candidate, Plan, race
+from dtsemnet.kernels.threads import one_thread
 from dtsemnet.training import History, ProgressBar, Training
 from dtsemnet.tree import Topology, Tree
 

@@ -12,21 +12,20 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import joblib
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from dtsemnet.engine import Engine, Parameters, Penalties, Problem, Rows, cpu_engine
+from dtsemnet.kernels.threads import one_thread
 from dtsemnet.training import Callback, Checkpoint, History, Phase, ProgressBar, Training
 from dtsemnet.tree import Topology, Tree
 
-__all__ = ["Candidate", "Plan", "begin", "one_thread", "parameters_of", "race"]
+__all__ = ["Candidate", "Plan", "begin", "parameters_of", "race"]
 
 logger = logging.getLogger("dtsemnet")
 
@@ -158,15 +157,3 @@ def _each(task: Callable[[int], None], numbers: Iterable[int]) -> None:
 
 def _at_once(n_jobs: int | None, task: Callable[[int], None], numbers: Iterable[int]) -> None:
     joblib.Parallel(n_jobs=n_jobs, prefer="threads")(joblib.delayed(task)(number) for number in numbers)
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Hold BLAS to one thread: its products are small here, and the sums of two threads could differ in a bit."""
-    with _controller().limit(limits=1):
-        yield
-
-
-@functools.lru_cache(maxsize=1)
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()
