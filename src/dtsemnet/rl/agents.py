@@ -13,8 +13,7 @@ A recipe makes the policy of an agent: for discrete actions it is trained by PPO
 ``decay``             true: learning rates fall linearly to 0
 ``pooling``           temperature that annealed pooling starts from, 0 for none; it falls to
                       ``pooling_end`` at ``pooling_fraction`` of the steps
-``top_k``             leaves of the Top-k selector, and ``temperature`` its temperature; with ``temperature_end``
-                      it falls there by ``temperature_fraction`` of the steps
+``top_k``             leaves of the Top-k selector, and ``temperature`` its temperature
 ``rounds``            of VIPER, ``round_steps`` in each, ``round_episodes`` to judge its tree
 ===================== ==================================================================
 """
@@ -36,14 +35,13 @@ from stable_baselines3.common.vec_env import VecEnv, VecNormalize
 from torch import nn
 
 from dtsemnet.nn import StraightThrough, TopK
-from dtsemnet.rl.annealing import AnnealPooling, AnnealTopK
 from dtsemnet.rl.configurations import Configuration
 from dtsemnet.rl.continuous import TreeSACPolicy
 from dtsemnet.rl.evaluation import JUDGING_EPISODES, JUDGING_SEEDS
 from dtsemnet.rl.lean_ppo import LeanPPO
 from dtsemnet.rl.lean_sac import LeanSAC
 from dtsemnet.rl.parts import AxisSplits, CrispTurns, QuantisedPaths, SparseLinearLeaves
-from dtsemnet.rl.policies import TreePolicy
+from dtsemnet.rl.policies import AnnealPooling, TreePolicy
 from dtsemnet.rl.rivals import DGTPolicy, ICCTPolicy, SoftTreePolicy
 from dtsemnet.rl.sac import TopKSAC
 
@@ -53,7 +51,6 @@ ACTIVATIONS = {"tanh": nn.Tanh, "relu": nn.ReLU}
 OURS = (
     "steps", "judge_every", "judge_episodes", "depth", "n_envs", "normalize", "critic", "actor", "activation",
     "decay", "pooling", "pooling_end", "pooling_fraction", "top_k", "temperature",
-    "temperature_end", "temperature_fraction",
 )  # fmt: skip
 """Settings that are not the algorithm's."""
 HANDED = ("policy", "env", "seed", "device", "verbose", "policy_kwargs", "tensorboard_log", "kwargs")
@@ -88,17 +85,10 @@ def build_agent(configuration: Configuration, seed: int) -> tuple[BaseAlgorithm,
     agent = algorithm(
         policy, build_worlds(configuration), policy_kwargs=policy_kwargs(settings), seed=seed, device="cpu", **options
     )
-    return agent, _annealing(settings)
-
-
-def _annealing(settings: Settings) -> list[BaseCallback]:
-    if settings.get("pooling"):
-        end, fraction = settings.get("pooling_end", 0.05), settings.get("pooling_fraction", 0.7)
-        return [AnnealPooling(settings["pooling"], end, fraction)]
-    if settings.get("temperature_end"):
-        fraction = settings.get("temperature_fraction", 0.8)
-        return [AnnealTopK(settings.get("temperature", 0.5), settings["temperature_end"], fraction)]
-    return []
+    if not settings.get("pooling"):
+        return agent, []
+    end, fraction = settings.get("pooling_end", 0.05), settings.get("pooling_fraction", 0.7)
+    return agent, [AnnealPooling(settings["pooling"], end, fraction)]
 
 
 def build_worlds(configuration: Configuration) -> VecEnv:
@@ -129,9 +119,8 @@ def check_settings(configuration: Configuration) -> None:
     activation = configuration.settings.get("activation", "tanh")
     if activation not in ACTIVATIONS:
         raise ValueError(f"activation must be tanh or relu, got {activation!r}.")
-    for name in ("pooling", "temperature_end"):
-        if configuration.settings.get(name) and configuration.agent != "dtsemnet":
-            raise ValueError(f"{name} is for the agent dtsemnet, got it for {configuration.agent}.")
+    if configuration.settings.get("pooling") and configuration.agent != "dtsemnet":
+        raise ValueError(f"pooling is for the agent dtsemnet, got it for {configuration.agent}.")
 
 
 def _options(algorithm: type[BaseAlgorithm]) -> set[str]:
