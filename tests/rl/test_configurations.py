@@ -9,21 +9,21 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import VecNormalize
 
 from dtsemnet.rl import critters
-from dtsemnet.rl.agents import AGENTS, build_agent, check_settings
+from dtsemnet.rl.agents import AGENTS, build_agent, build_worlds, check_settings
 from dtsemnet.rl.configurations import environment_names, parse_setting, read_environment
 
 ALL = [read_environment(name) for name in environment_names()]
 TRAINED = [(known, agent) for known in ALL for agent in known.agents if agent != "viper"]
 # Two rollouts: the learning rate of the last update is 0, where it decays.
 TINY_PPO = {"steps": 16, "n_envs": 2, "n_steps": 4, "batch_size": 4, "n_epochs": 1}
-TINY_SAC = {"steps": 24, "learning_starts": 8, "train_freq": 8, "gradient_steps": 2, "batch_size": 4}
+TINY_SAC = {"steps": 24, "n_envs": 1, "learning_starts": 8, "train_freq": 8, "gradient_steps": 2, "batch_size": 4}
 
 
 def is_discrete(known):
     return isinstance(gym.make(known.environment).action_space, spaces.Discrete)
 
 
-def test_the_environments_of_the_issue_are_there():
+def test_the_environments_are_there():
     assert environment_names() == [
         "CartPole-v1",
         "Acrobot-v1",
@@ -83,6 +83,15 @@ def test_all_rates_decay_together():
     agent, _ = build_agent(read_environment("LunarLanderContinuous").configuration("dtsemnet", changes), seed=0)
     rates = agent.lr_schedule, agent.actor_learning_rate, agent.leaf_learning_rate
     assert [rate(0.5) for rate in rates] == pytest.approx([5e-4, 5e-4, 5e-5])
+
+
+def test_nobody_looks_on_while_agents_train():
+    """Sparks of the engines are simulated for pictures alone, and more of them with every step."""
+    worlds = build_worlds(read_environment("LunarLander-v3").configuration("dtsemnet", {"n_envs": 2}))
+    worlds.reset()
+    worlds.step([2, 2])  # both fire their main engine
+    assert worlds.get_attr("render_mode") == [None, None]
+    assert [len(world.unwrapped.particles) for world in worlds.envs] == [0, 0]
 
 
 @pytest.mark.parametrize("name", ["cartpole", "CARTPOLE-V1", "CartPole-v1"])
