@@ -10,9 +10,10 @@ import pytest
 import torch
 from gymnasium.utils import EzPickle
 from stable_baselines3 import PPO
+from stable_baselines3.common.buffers import ReplayBuffer
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
-from dtsemnet.rl import AnnealPooling, TopKSAC, TreePolicy, TreeSACPolicy, policy_tree
+from dtsemnet.rl import AnnealPooling, TopKSAC, TreePolicy, TreeSACPolicy, policy_tree, train
 from dtsemnet.rl.checkpoints import restore_checkpoint, save_checkpoint
 from rl.worlds import Echo, Sides, eight
 
@@ -36,13 +37,17 @@ def ppo():
     return PPO(TreePolicy, env, policy_kwargs=kwargs, n_steps=12, batch_size=32, n_epochs=2, seed=3, device="cpu")
 
 
-def sac(world=Echo):
+def sac(world=Echo, **more):
     kwargs = {
         "max_depth": 2,
         "net_arch": [16, 16],
     }  # as many layers as elsewhere: kernels are compiled for their number
     options = {"learning_starts": 50, "train_freq": 8, "gradient_steps": 2, "batch_size": 16, "buffer_size": 90}
-    return TopKSAC(TreeSACPolicy, DummyVecEnv([world]), policy_kwargs=kwargs, seed=3, device="cpu", **options)
+    return TopKSAC(TreeSACPolicy, DummyVecEnv([world]), policy_kwargs=kwargs, seed=3, device="cpu", **options | more)
+
+
+def several_steps():
+    return sac(n_steps=3)
 
 
 def go_on(agent, n_steps):
@@ -52,7 +57,10 @@ def go_on(agent, n_steps):
 
 
 # Of SAC: within the random steps at the start, while the replay buffer fills, and when it has wrapped around.
-@pytest.mark.parametrize(("build", "saved", "end"), [(ppo, 192, 384), (sac, 24, 120), (sac, 72, 120), (sac, 104, 200)])
+@pytest.mark.parametrize(
+    ("build", "saved", "end"),
+    [(ppo, 192, 384), (sac, 24, 120), (sac, 72, 120), (sac, 104, 200), (several_steps, 72, 120)],
+)
 def test_what_is_taken_up_again_learns_the_same(build, saved, end, tmp_path):
     path = tmp_path / "checkpoint"
     straight = go_on(build(), saved)
@@ -69,6 +77,16 @@ def test_what_is_taken_up_again_learns_the_same(build, saved, end, tmp_path):
     for one, two in zip(again.policy.parameters(), straight.policy.parameters()):
         assert torch.equal(one, two)
     assert [episode["r"] for episode in again.ep_info_buffer] == [episode["r"] for episode in straight.ep_info_buffer]
+
+
+def test_buffers_that_cannot_be_kept_are_refused_before_the_training(tmp_path):
+    class Odd(ReplayBuffer):
+        pass
+
+    agent = sac(replay_buffer_class=Odd)
+    with pytest.raises(TypeError, match="a checkpoint needs a plain ReplayBuffer, got Odd"):
+        train(agent, Echo(), tmp_path, n_steps=50, judge_every=50, checkpoint_minutes=5)
+    assert agent.num_timesteps == 0
 
 
 def test_environments_without_their_state_begin_new_episodes(tmp_path):

@@ -79,6 +79,7 @@ class ByAutograd(LeanSAC):
         {},
         {"ent_coef": 0.3},
         {"target_update_interval": 2, "gamma": 0.9},
+        {"n_steps": 3, "gamma": 0.9},
         {"selector": TopK(1)},
         {"selector": TopK(9, temperature=0.1), "activation": nn.Tanh},
         pytest.param({"n_critics": 1}, marks=pytest.mark.slow),  # kernels of their own to compile

@@ -19,11 +19,11 @@ import numpy as np
 import torch
 from gymnasium.utils import EzPickle
 from stable_baselines3.common.base_class import BaseAlgorithm
-from stable_baselines3.common.buffers import ReplayBuffer
+from stable_baselines3.common.buffers import NStepReplayBuffer, ReplayBuffer
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 from stable_baselines3.common.vec_env.base_vec_env import CloudpickleWrapper
 
-__all__ = ["restore_checkpoint", "save_checkpoint"]
+__all__ = ["check_buffer", "restore_checkpoint", "save_checkpoint"]
 
 COUNTERS = ("num_timesteps", "_n_updates", "_episode_num", "_current_progress_remaining")
 """What an agent counts."""
@@ -46,6 +46,7 @@ def save_checkpoint(agent: BaseAlgorithm, path: str | PathLike[str], extra: Any 
     extra : object
         What else to keep; it must be possible to pickle it.
     """
+    check_buffer(agent)
     content = {
         "parameters": agent.get_parameters(),
         "variables": {name: getattr(agent, name).detach() for name in agent._get_torch_save_params()[1]},
@@ -132,13 +133,18 @@ def _put_worlds(agent: BaseAlgorithm, worlds: bytes | None) -> None:
     agent.env.seed(int(fresh))
 
 
+def check_buffer(agent: BaseAlgorithm) -> None:
+    """Refuse an agent whose replay buffer cannot be kept; best asked before it is trained."""
+    buffer = getattr(agent, "replay_buffer", None)
+    if buffer is not None and (type(buffer) not in (ReplayBuffer, NStepReplayBuffer) or buffer.optimize_memory_usage):
+        raise TypeError(f"a checkpoint needs a plain ReplayBuffer, got {type(buffer).__name__}.")
+
+
 def _rows(agent: BaseAlgorithm) -> dict[str, Any] | None:
     """The rows of a replay buffer that are filled: of a million most are not, for most of the time."""
     buffer = getattr(agent, "replay_buffer", None)
     if buffer is None:
         return None
-    if type(buffer) is not ReplayBuffer or buffer.optimize_memory_usage:
-        raise TypeError(f"a checkpoint needs a plain ReplayBuffer, got {type(buffer).__name__}.")
     kept = {name: getattr(buffer, name)[: buffer.size()] for name in ROWS}
     return kept | {"pos": buffer.pos, "full": buffer.full}
 

@@ -18,7 +18,7 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 
 from dtsemnet.bench.records import Record, append_record
-from dtsemnet.rl.checkpoints import restore_checkpoint, save_checkpoint
+from dtsemnet.rl.checkpoints import check_buffer, restore_checkpoint, save_checkpoint
 from dtsemnet.rl.evaluation import evaluate, is_tree, summary
 from dtsemnet.rl.extraction import policy_tree
 from dtsemnet.tree.atomic import write_atomically
@@ -180,6 +180,9 @@ class Checkpoints(BaseCallback):
         if self.path.is_file():
             judged, self.clock.earlier = restore_checkpoint(agent, self.path)
             self.judge.restore(judged)
+
+    def _on_training_start(self) -> None:
+        check_buffer(self.model)
 
     def _on_rollout_start(self) -> None:
         if self.clock.here() - self.last >= 60 * self.minutes and self.model.num_timesteps:
