@@ -129,7 +129,7 @@ def _ppo_pair(case: Case) -> tuple[Run, Run]:
     options = {"n_steps": case.n_steps, "batch_size": case.batch, "n_epochs": case.epochs, "device": "cpu"}
 
     def agent(kind: type[PPO], policy: Any, policy_kwargs: dict[str, Any]) -> Run:
-        env = make_vec_env(case.env, case.copies, seed=0)
+        env = make_vec_env(case.env, case.copies, seed=0, env_kwargs={"render_mode": None})
         made = kind(policy, env, policy_kwargs=policy_kwargs, learning_rate=1e-3, seed=0, **options)
         n_steps = case.n_steps * case.copies
         return lambda: made.learn(n_steps), n_steps

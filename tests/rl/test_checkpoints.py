@@ -38,10 +38,7 @@ def ppo():
 
 
 def sac(world=Echo, **more):
-    kwargs = {
-        "max_depth": 2,
-        "net_arch": [16, 16],
-    }  # as many layers as elsewhere: kernels are compiled for their number
+    kwargs = {"max_depth": 2, "net_arch": [16, 16]}  # two layers, as elsewhere: kernels are compiled for their number
     options = {"learning_starts": 50, "train_freq": 8, "gradient_steps": 2, "batch_size": 16, "buffer_size": 90}
     return TopKSAC(TreeSACPolicy, DummyVecEnv([world]), policy_kwargs=kwargs, seed=3, device="cpu", **options | more)
 

@@ -62,10 +62,10 @@ def test_extractors_of_their_own_change_nothing():
     assert_same(apart, agent().learn(64))
 
 
-def test_observations_of_several_arrays_are_read():
+def test_networks_that_read_images_are_refused():
     env = SimpleMultiObsEnv(channel_last=False, discrete_actions=True)
     with pytest.raises(ValueError, match=r"must have no weights.*CombinedExtractor"):
-        LeanPPO("MultiInputPolicy", env, n_steps=8, batch_size=8, device="cpu")  # one of them is an image
+        LeanPPO("MultiInputPolicy", env, n_steps=8, batch_size=8, device="cpu")
 
 
 def test_the_log_is_that_of_ppo():
