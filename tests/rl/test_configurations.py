@@ -8,7 +8,7 @@ from gymnasium import spaces
 from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import VecNormalize
 
-from dtsemnet.rl import critters
+from dtsemnet.rl import AnnealEntropy, AnnealPooling, critters
 from dtsemnet.rl.agents import AGENTS, build_agent, build_worlds, check_settings
 from dtsemnet.rl.configurations import environment_names, parse_setting, read_environment
 
@@ -62,7 +62,9 @@ def test_every_agent_takes_an_update(known, agent):
     before = {name: value.clone() for name, value in built.policy.state_dict().items() if hasattr(value, "clone")}
     built.learn(tiny["steps"], callback=callbacks)
     assert any(not value.equal(built.policy.state_dict()[name]) for name, value in before.items())
-    assert bool(callbacks) == (agent == "dtsemnet" and is_discrete(known))
+    pooled = agent == "dtsemnet" and is_discrete(known)
+    falling = known.configuration(agent).settings.get("entropy_end") is not None
+    assert [type(callback) for callback in callbacks] == [AnnealPooling] * pooled + [AnnealEntropy] * falling
     depth = known.configuration(agent).settings["depth"]
     assert agent == "mlp" or built.policy.actor.to_tree().depth == depth
 
@@ -117,6 +119,17 @@ def test_a_file_of_your_own(tmp_path):
         read_environment(str(path))
 
 
+def test_the_entropy_falls_as_the_settings_tell():
+    walker = read_environment("BipedalWalker-v3")
+    changes = {"entropy": 0.5, "entropy_end": -2, "entropy_since": 0.25, "entropy_until": 0.75}
+    (callback,) = build_agent(walker.configuration("mlp", changes), seed=0)[1]
+    assert [callback.target(share) for share in (0.25, 0.5, 0.75)] == [0.5, -0.75, -2.0]
+    changes = dict.fromkeys(changes)
+    assert build_agent(walker.configuration("mlp", changes), seed=0)[1] == []
+    (callback,) = build_agent(walker.configuration("mlp", {**changes, "entropy_end": -4}), seed=0)[1]
+    assert [callback.target(share) for share in (0.0, 1.0)] == [-1.0, -4.0]
+
+
 def test_errors_name_the_way_out():
     pole = read_environment("CartPole-v1")
     with pytest.raises(ValueError, match=r"ENV must be one of CartPole-v1, .*got 'Pong'"):
@@ -131,6 +144,11 @@ def test_errors_name_the_way_out():
         check_settings(pole.configuration("dtsemnet", {"activation": "gelu"}))
     with pytest.raises(ValueError, match="pooling is for the agent dtsemnet"):
         check_settings(pole.configuration("dgt", {"pooling": 1.0}))
+    with pytest.raises(ValueError, match="entropy_end is for continuous actions, which CartPole-v1 has not"):
+        check_settings(pole.configuration("mlp", {"entropy_end": -3.0}))
+    lander = read_environment("LunarLanderContinuous-v3")
+    with pytest.raises(ValueError, match="entropy_since needs entropy_end beside it"):
+        check_settings(lander.configuration("mlp", {"entropy_end": None, "entropy_since": 0.5}))
     with pytest.raises(ValueError, match="name=value"):
         parse_setting("depth")
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from stable_baselines3 import PPO, SAC
+from stable_baselines3 import PPO
 from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.monitor import Monitor
 
@@ -125,15 +125,6 @@ def test_ortho_init_gives_orthonormal_columns():
     assert weight.abs().max() <= 0.5
 
 
-@given(fraction=st.floats(0.01, 1.0), progress=st.floats(0, 1))
-def test_annealing_falls_and_ends_at_zero(fraction, progress):
-    schedule = AnnealPooling(2.0, 0.1, fraction)
-    assert schedule.temperature(0.0) == 2.0
-    assert schedule.temperature(1.0) == 0.0
-    assert schedule.temperature(progress) == 0 or 0.1 <= schedule.temperature(progress) <= 2.0
-    assert schedule.temperature(min(1.0, progress + 0.1)) <= schedule.temperature(progress)
-
-
 def test_errors_name_the_way_out():
     with pytest.raises(ValueError, match="each of the 4 actions a leaf, got 1; take at least 2"):
         agent(max_depth=1)
@@ -143,14 +134,6 @@ def test_errors_name_the_way_out():
         agent(net_arch={"pi": [8], "vf": [8]})
     with pytest.raises(ValueError, match="pooling must be at least 0"):
         agent(pooling=-1.0)
-    with pytest.raises(TypeError, match="AnnealPooling needs an agent with TreePolicy"):
-        PPO("MlpPolicy", Sides(), n_steps=64, device="cpu").learn(64, callback=AnnealPooling())
-    with pytest.raises(TypeError, match="AnnealPooling needs"):
-        SAC("MlpPolicy", Echo(), device="cpu", buffer_size=100).learn(10, callback=AnnealPooling())
-    with pytest.raises(ValueError, match="start must be at least end"):
-        AnnealPooling(0.01, 0.05)
-    with pytest.raises(ValueError, match="fraction"):
-        AnnealPooling(fraction=0.0)
 
 
 @pytest.mark.slow

@@ -18,13 +18,14 @@ except ModuleNotFoundError as error:
     ) from error
 
 from dtsemnet.rl.actors import DiscreteActor, TreeActor
+from dtsemnet.rl.annealing import AnnealEntropy, AnnealPooling
 from dtsemnet.rl.continuous import RegressionActor, TreeSACPolicy
 from dtsemnet.rl.critters import MarinesAndCritters, register
 from dtsemnet.rl.evaluation import evaluate
 from dtsemnet.rl.extraction import policy_tree
 from dtsemnet.rl.lean_ppo import LeanPPO
 from dtsemnet.rl.lean_sac import LeanSAC
-from dtsemnet.rl.policies import ActorPolicy, AnnealPooling, TreePolicy
+from dtsemnet.rl.policies import ActorPolicy, TreePolicy
 from dtsemnet.rl.pysc2_adapter import FindAndDefeatZerglings
 from dtsemnet.rl.rendering import render
 from dtsemnet.rl.rivals import DGTPolicy, ICCTPolicy, SoftTreePolicy
@@ -37,6 +38,7 @@ __all__ = [
     "AnnealPooling",
     "TreeSACPolicy",
     "TopKSAC",
+    "AnnealEntropy",
     "LeanPPO",
     "LeanSAC",
     "policy_tree",

@@ -13,6 +13,8 @@ A recipe makes the policy of an agent: for discrete actions it is trained by PPO
 ``decay``             true: learning rates fall linearly to 0
 ``pooling``           temperature that annealed pooling starts from, 0 for none; it falls to
                       ``pooling_end`` at ``pooling_fraction`` of the steps
+``entropy_end``       of SAC: the target entropy per action dimension falls to it from ``entropy``, -1 by
+                      default, between the shares ``entropy_since`` and ``entropy_until`` of the steps
 ``top_k``             leaves of the Top-k selector, and ``temperature`` its temperature
 ``rounds``            of VIPER, ``round_steps`` in each, ``round_episodes`` to judge its tree
 ===================== ==================================================================
@@ -35,13 +37,14 @@ from stable_baselines3.common.vec_env import VecEnv, VecNormalize
 from torch import nn
 
 from dtsemnet.nn import StraightThrough, TopK
+from dtsemnet.rl.annealing import AnnealEntropy, AnnealPooling
 from dtsemnet.rl.configurations import Configuration
 from dtsemnet.rl.continuous import TreeSACPolicy
 from dtsemnet.rl.evaluation import JUDGING_EPISODES, JUDGING_SEEDS
 from dtsemnet.rl.lean_ppo import LeanPPO
 from dtsemnet.rl.lean_sac import LeanSAC
 from dtsemnet.rl.parts import AxisSplits, CrispTurns, QuantisedPaths, SparseLinearLeaves
-from dtsemnet.rl.policies import AnnealPooling, TreePolicy
+from dtsemnet.rl.policies import TreePolicy
 from dtsemnet.rl.rivals import DGTPolicy, ICCTPolicy, SoftTreePolicy
 from dtsemnet.rl.sac import TopKSAC
 
@@ -50,7 +53,8 @@ __all__ = ["AGENTS", "algorithm_of", "build_agent", "build_worlds", "check_setti
 ACTIVATIONS = {"tanh": nn.Tanh, "relu": nn.ReLU}
 OURS = (
     "steps", "judge_every", "judge_episodes", "depth", "n_envs", "normalize", "critic", "actor", "activation",
-    "decay", "pooling", "pooling_end", "pooling_fraction", "top_k", "temperature",
+    "decay", "pooling", "pooling_end", "pooling_fraction", "entropy", "entropy_end", "entropy_since", "entropy_until",
+    "top_k", "temperature",
 )  # fmt: skip
 """Settings that are not the algorithm's."""
 HANDED = ("policy", "env", "seed", "device", "verbose", "policy_kwargs", "tensorboard_log", "kwargs")
@@ -85,10 +89,24 @@ def build_agent(configuration: Configuration, seed: int) -> tuple[BaseAlgorithm,
     agent = algorithm(
         policy, build_worlds(configuration), policy_kwargs=policy_kwargs(settings), seed=seed, device="cpu", **options
     )
-    if not settings.get("pooling"):
-        return agent, []
-    end, fraction = settings.get("pooling_end", 0.05), settings.get("pooling_fraction", 0.7)
-    return agent, [AnnealPooling(settings["pooling"], end, fraction)]
+    return agent, _annealing(settings)
+
+
+def _annealing(settings: Settings) -> list[BaseCallback]:
+    """Make the callbacks that settings ask for; what they do not tell has the default of the callback."""
+    pooling = {"start": "pooling", "end": "pooling_end", "fraction": "pooling_fraction"}
+    entropy = {"start": "entropy", "end": "entropy_end", "since": "entropy_since", "until": "entropy_until"}
+    callbacks: list[BaseCallback] = []
+    if settings.get("pooling"):
+        callbacks.append(AnnealPooling(**_told(settings, pooling)))
+    if settings.get("entropy_end") is not None:
+        callbacks.append(AnnealEntropy(**_told(settings, entropy)))
+    return callbacks
+
+
+def _told(settings: Settings, names: Mapping[str, str]) -> dict[str, Any]:
+    """Pick settings under other names."""
+    return {name: settings[key] for name, key in names.items() if settings.get(key) is not None}
 
 
 def build_worlds(configuration: Configuration) -> VecEnv:
@@ -121,6 +139,15 @@ def check_settings(configuration: Configuration) -> None:
         raise ValueError(f"activation must be tanh or relu, got {activation!r}.")
     if configuration.settings.get("pooling") and configuration.agent != "dtsemnet":
         raise ValueError(f"pooling is for the agent dtsemnet, got it for {configuration.agent}.")
+    _check_entropy(configuration, algorithm)
+
+
+def _check_entropy(configuration: Configuration, algorithm: type[BaseAlgorithm]) -> None:
+    told = [name for name, value in configuration.settings.items() if name.startswith("entropy") and value is not None]
+    if told and not issubclass(algorithm, SAC):
+        raise ValueError(f"{told[0]} is for continuous actions, which {configuration.environment.name} has not.")
+    if told and "entropy_end" not in told:
+        raise ValueError(f"{told[0]} needs entropy_end beside it, to which the entropy falls.")
 
 
 def _options(algorithm: type[BaseAlgorithm]) -> set[str]:

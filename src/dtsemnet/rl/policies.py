@@ -12,7 +12,6 @@ from typing import Any, Self
 
 import torch
 from gymnasium import spaces
-from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.distributions import CategoricalDistribution, Distribution
 from stable_baselines3.common.policies import ActorCriticPolicy
 from stable_baselines3.common.type_aliases import Schedule
@@ -20,7 +19,7 @@ from torch import Tensor
 
 from dtsemnet.rl.actors import DiscreteActor, TreeActor
 
-__all__ = ["ActorPolicy", "TreePolicy", "AnnealPooling", "critic_layers"]
+__all__ = ["ActorPolicy", "TreePolicy", "critic_layers"]
 
 
 class ActorPolicy(ActorCriticPolicy):
@@ -142,62 +141,6 @@ class TreePolicy(ActorPolicy):
     def _get_constructor_parameters(self) -> dict[str, Any]:
         parameters = super()._get_constructor_parameters()
         return parameters | parameters.pop("actor_kwargs")
-
-
-class AnnealPooling(BaseCallback):
-    """Drive the pooling temperature of a ``TreePolicy`` to 0 while it learns.
-
-    It falls from ``start`` to ``end`` in equal factors, then is 0: the last part of the training runs on the
-    tree itself. It changes before a rollout, never between a rollout and its update.
-
-    Parameters
-    ----------
-    start, end : float, default=1.0, 0.05
-        First and last temperature above 0.
-    fraction : float, default=0.7
-        Share of all steps after which the pool is the maximum.
-
-    Examples
-    --------
-    >>> [round(AnnealPooling().temperature(progress), 3) for progress in (0.0, 0.35, 0.69, 0.7, 1.0)]
-    [1.0, 0.224, 0.052, 0.0, 0.0]
-    """
-
-    def __init__(self, start: float = 1.0, end: float = 0.05, fraction: float = 0.7) -> None:
-        super().__init__()
-        if not start >= end > 0:
-            raise ValueError(
-                f"start must be at least end, and end positive, got {start} and {end}; 0 follows by itself."
-            )
-        if not 0 < fraction <= 1:
-            raise ValueError(f"fraction must be in (0, 1], got {fraction}.")
-        self.start, self.end, self.fraction = start, end, fraction
-
-    def temperature(self, progress: float) -> float:
-        """Give the temperature after a share ``progress`` of the steps."""
-        if progress >= self.fraction:
-            return 0.0
-        return float(self.start * (self.end / self.start) ** (progress / self.fraction))
-
-    def _on_training_start(self) -> None:
-        actor = getattr(self.model.policy, "actor", None)
-        if not isinstance(actor, TreeActor):
-            raise TypeError(f"AnnealPooling needs an agent with TreePolicy, got {type(self.model.policy).__name__}.")
-
-    def _on_rollout_start(self) -> None:
-        self._set(self.num_timesteps / max(1, self.model._total_timesteps))
-
-    def _on_step(self) -> bool:
-        return True
-
-    def _on_training_end(self) -> None:
-        self._set(self.num_timesteps / max(1, self.model._total_timesteps))
-
-    def _set(self, progress: float) -> None:
-        temperature = self.temperature(progress)
-        assert isinstance(self.model.policy.actor, TreeActor)
-        self.model.policy.actor.pooling = temperature
-        self.logger.record("train/pooling", temperature)
 
 
 class _ActorDistribution(CategoricalDistribution):
