@@ -11,6 +11,7 @@ from stable_baselines3.common.envs import SimpleMultiObsEnv
 from stable_baselines3.common.torch_layers import FlattenExtractor
 from torch import nn
 
+from dtsemnet.kernels.sac import Experience, judge
 from dtsemnet.rl import LeanSAC, TreeSACPolicy
 from dtsemnet.rl.critics import Critics
 from rl.worlds import Echo
@@ -33,34 +34,49 @@ def everything(made):
     return found | {"entropy": LeanSAC._entropy_weight(made)}
 
 
-@pytest.mark.parametrize("activation", [nn.ReLU, nn.Tanh])
-@pytest.mark.parametrize("n_critics", [1, 2, 3])
-def test_gradients_are_those_of_autograd(activation, n_critics):
-    torch.manual_seed(0)
-    space = {"net_arch": [8, 6], "activation_fn": activation, "n_critics": n_critics}
-    critic = SAC("MlpPolicy", Echo(), policy_kwargs=space, buffer_size=1, device="cpu").critic.double()
-    rows, actions, target = torch.randn(20, 2).double(), torch.rand(20, 2).double(), torch.randn(20).double()
+def asked(critic, rows, drawn):
+    """Ask critics about actions, after a step at rate 0; give the gradient of the step, the value and the slope."""
     critics = Critics(critic)
-    loss = critics.regress(rows, actions, target)
-    found = [weight.grad for weight in critic.parameters()]
-    expected = 0.5 * sum(((value.squeeze(1) - target) ** 2).mean() for value in critic(rows, actions))
-    torch.testing.assert_close(loss, expected.detach())
-    for gradient, autograd in zip(found, torch.autograd.grad(expected, list(critic.parameters()))):
-        torch.testing.assert_close(gradient, autograd)
-    actions.requires_grad_()
-    least = torch.cat(critic(rows, actions), dim=1).min(dim=1).values
-    value, slope = critics.slope(rows, actions.detach())
-    torch.testing.assert_close(value, least.detach())
-    torch.testing.assert_close(critics.least(rows, actions.detach()), value)
-    torch.testing.assert_close(slope, torch.autograd.grad(least.sum(), actions)[0])
+    loss, value, slope = judge(
+        Experience(*(tensor.numpy() for tensor in rows)),
+        drawn.numpy(),
+        drawn.numpy(),
+        np.zeros(len(drawn), np.float32),
+        critics.networks(len(drawn)),
+        critics.trained,
+        critics.activation,
+        0.0,
+    )
+    return loss, critics.packed.views(critics.packed.gradient), value, slope
+
+
+@pytest.mark.parametrize("activation", [nn.ReLU, nn.Tanh])
+def test_gradients_are_those_of_autograd(activation):
+    """Where nothing goes on after a step, the goal of the critics is its reward."""
+    torch.manual_seed(0)
+    space = {"net_arch": [8, 6], "activation_fn": activation}
+    made = SAC("MlpPolicy", Echo(), policy_kwargs=space, buffer_size=1, device="cpu")
+    x, actions, target, drawn = torch.randn(20, 2), torch.rand(20, 2), torch.randn(20), torch.rand(20, 2)
+    loss, gradients, value, slope = asked(made, (x, actions, x, target, torch.zeros(20)), drawn)
+    weights = list(made.critic.parameters())
+    expected = 0.5 * sum(((found.squeeze(1) - target) ** 2).mean() for found in made.critic(x, actions))
+    assert loss == pytest.approx(expected.item(), rel=1e-5)
+    for gradient, autograd in zip(gradients, torch.autograd.grad(expected, weights)):
+        torch.testing.assert_close(torch.from_numpy(gradient), autograd)
+    drawn.requires_grad_()
+    least = torch.cat(made.critic(x, drawn), dim=1).min(dim=1).values.mean()
+    assert value == pytest.approx(least.item(), rel=1e-5)
+    torch.testing.assert_close(torch.from_numpy(slope), -torch.autograd.grad(least, drawn)[0])
 
 
 def test_the_slope_of_equals_is_that_of_one():
-    critic = SAC("MlpPolicy", Echo(), policy_kwargs={"net_arch": [8]}, buffer_size=1, device="cpu").critic
-    critic.q_networks[1].load_state_dict(critic.q_networks[0].state_dict())
-    rows, actions = torch.randn(5, 2), torch.rand(5, 2).requires_grad_()
-    expected = torch.autograd.grad(critic(rows, actions)[0].sum(), actions)[0]
-    torch.testing.assert_close(Critics(critic).slope(rows, actions.detach())[1], expected)
+    made = SAC("MlpPolicy", Echo(), policy_kwargs={"net_arch": [8, 6]}, buffer_size=1, device="cpu")
+    made.critic.q_networks[1].load_state_dict(made.critic.q_networks[0].state_dict())
+    x, drawn = torch.randn(5, 2), torch.rand(5, 2)
+    _, _, _, slope = asked(made, (x, drawn, x, torch.zeros(5), torch.zeros(5)), drawn)
+    drawn.requires_grad_()
+    expected = torch.autograd.grad(made.critic(x, drawn)[0].mean(), drawn)[0]
+    torch.testing.assert_close(torch.from_numpy(slope), -expected)
 
 
 @pytest.mark.parametrize("policy", [TreeSACPolicy, "MlpPolicy"])
@@ -116,6 +132,10 @@ def test_what_cannot_be_differentiated_is_refused():
     with pytest.raises(ValueError, match="use_sde must be False"):
         agent(policy="MlpPolicy", use_sde=True)
 
+    with pytest.raises(ValueError, match=r"optimizer_class must be torch\.optim.Adam.*take stable_baselines3\.SAC"):
+        LeanSAC("MlpPolicy", Echo(), policy_kwargs={"optimizer_class": torch.optim.SGD}, buffer_size=1, device="cpu")
+    with pytest.raises(ValueError, match=r"device must be 'cpu' for LeanSAC, got meta"):
+        LeanSAC("MlpPolicy", Echo(), buffer_size=1, device="meta")
     with pytest.raises(ValueError, match=r"take stable_baselines3\.SAC for a Dict"):
         LeanSAC("MultiInputPolicy", SimpleMultiObsEnv(discrete_actions=False), buffer_size=1, device="cpu")
 

@@ -212,7 +212,7 @@ def test_errors_name_the_way_out():
     with pytest.raises(TypeError, match="LinearSplits and LinearLeaves, got AxisSplits"):
         TopKSAC(TreeSACPolicy, Echo(), policy_kwargs={"splits": AxisSplits}, buffer_size=100, device="cpu")
     for option in ({"optimizer_class": torch.optim.SGD}, {"optimizer_kwargs": {"eps": 1e-4}}):
-        with pytest.raises(ValueError, match=r"optimizer_class must be torch\.optim.Adam.*take LeanSAC"):
+        with pytest.raises(ValueError, match=r"optimizer_class must be torch\.optim.Adam.*take stable_baselines3"):
             TopKSAC(TreeSACPolicy, Echo(), policy_kwargs=option, buffer_size=100, device="cpu")
     with pytest.raises(TypeError, match="TopKSAC needs TreeSACPolicy"):
         TopKSAC("MlpPolicy", Echo(), device="cpu", buffer_size=100)

@@ -16,7 +16,7 @@ from dtsemnet.kernels.chain import chain_forward, chain_gradients, chain_pull_ba
 from dtsemnet.kernels.jit import kernel
 from dtsemnet.kernels.policy import Leaves, Splits, choose, draw, leaf_slopes, split_slopes
 
-__all__ = ["Critic", "Experience", "Rules", "Trained", "actor_steps", "sac_steps"]
+__all__ = ["Critic", "Experience", "Rules", "Trained", "actor_steps", "follow", "judge", "sac_steps"]
 
 Floats = NDArray[np.floating[Any]]
 Integers = NDArray[np.integer[Any]]
@@ -93,8 +93,7 @@ def sac_steps(
     ``noise`` holds the draws for the observations and for the next ones, (2, rows, actions); ``entropy`` the logarithm
     of the entropy weight.
     """
-    n, (n_rows, n_features), n_actions = rules.batch_size, rows.observations.shape, noise.shape[2]
-    x = np.empty((n, n_features + n_actions), rows.observations.dtype)
+    n, n_rows = rules.batch_size, len(rows.rewards)
     critic_loss = actor_loss = 0.0
     for number in range(n_rows // n):
         part = slice(number * n, number * n + n)
@@ -107,27 +106,65 @@ def sac_steps(
         if rules.entropy_rate > 0:
             entropy.gradient[0, 0] = -(drawn.log_prob.mean() + rules.target_entropy)
             _step(entropy, rules.entropy_rate)
-        _join(later, future.action, x)
-        goal = _least_target(x, critics, rules.activation)
-        for b in range(n):
-            goal[b] = rows.rewards[number * n + b] + rows.going_on[number * n + b] * (
-                goal[b] - weight * future.log_prob[b]
-            )
-        _join(now, rows.actions[part], x)
-        critic_loss += _regress(x, goal, critics, rules.activation)
-        _step(all_critics, rules.critic_rate)
-        _join(now, drawn.action, x)
-        value, slope = _climb(x, n_actions, critics, rules.activation)
-        actor_loss += weight * drawn.log_prob.mean() - value.mean()
+        batch = Experience(now, rows.actions[part], later, rows.rewards[part], rows.going_on[part])
+        worth = -weight * future.log_prob
+        loss, value, slope = judge(
+            batch, drawn.action, future.action, worth, critics, all_critics, rules.activation, rules.critic_rate
+        )
+        critic_loss += loss
+        actor_loss += weight * drawn.log_prob.mean() - value
         pull = leaf_slopes(now, leaves, drawn, slope, weight / n, leaf_gradient)
         split_slopes(now, children, drawn, pull, rules.temperature, scores, node, split_gradient)
         _step(all_leaves, rules.actor_rate)
         if rules.k > 1:  # the choice of one leaf has no gradient, and momentum must not move the splits either
             _step(all_splits, rules.actor_rate)
         if number % rules.target_every == 0:
-            _follow(all_targets, all_critics.flat, rules.tau)
+            follow(all_targets, all_critics.flat, rules.tau)
     n_steps = max(1, n_rows // n)
     return critic_loss / n_steps, actor_loss / n_steps
+
+
+@kernel
+def judge(
+    rows: Experience,
+    drawn: Floats,
+    future: Floats,
+    worth: Floats,
+    critics: tuple[Critic, ...],
+    all_critics: Trained,
+    activation: int,
+    rate: float,
+) -> tuple[float, float, Floats]:
+    """Take a step on the critics, then ask them about other actions.
+
+    Parameters
+    ----------
+    rows : Experience
+        One batch.
+    drawn, future : (batch, actions)
+        Actions of the actor, for the observations and for the next ones.
+    worth : (batch,)
+        What the next actions are worth beyond their value: their entropy.
+
+    Returns
+    -------
+    loss, value : float
+        Of the critics before the step, and the mean of their least value of ``drawn`` after it.
+    slope : (batch, actions)
+        Derivatives of minus that mean.
+    """
+    n, n_actions = drawn.shape
+    x = np.empty((n, rows.observations.shape[1] + n_actions), rows.observations.dtype)
+    _join(rows.next_observations, future, x)
+    goal = _least_target(x, critics, activation)
+    for b in range(n):
+        goal[b] = rows.rewards[b] + rows.going_on[b] * (goal[b] + worth[b])
+    _join(rows.observations, rows.actions, x)
+    loss = _regress(x, goal, critics, activation)
+    _step(all_critics, rate)
+    _join(rows.observations, drawn, x)
+    value, slope = _climb(x, n_actions, critics, activation)
+    return loss, value, slope
 
 
 @kernel
@@ -162,7 +199,7 @@ def actor_steps(
         drawn = draw(seen, leaves, taken, whole, noise[number * m : number * m + m])
         _join(seen, drawn.action, x)
         value, slope = _climb(x, n_actions, critics, rules.activation)
-        loss += weight * drawn.log_prob.mean() - value.mean()
+        loss += weight * drawn.log_prob.mean() - value
         leaf_slopes(seen, leaves, drawn, slope, weight / m, leaf_gradient)
         _step(all_leaves, rules.actor_rate)
     return loss / max(1, n_rows // n)
@@ -198,8 +235,8 @@ def _regress(x: Floats, goal: Floats, critics: tuple[Critic, ...], activation: i
 
 
 @kernel
-def _climb(x: Floats, n_actions: int, critics: tuple[Critic, ...], activation: int) -> tuple[Floats, Floats]:
-    """Compute the least value of each row, and the derivatives of minus its mean by the actions."""
+def _climb(x: Floats, n_actions: int, critics: tuple[Critic, ...], activation: int) -> tuple[float, Floats]:
+    """Compute the mean of the least values of the rows, and the derivatives of minus it by the actions."""
     n = len(x)
     least, chosen = np.full(n, np.inf, x.dtype), np.zeros(n, np.int64)
     for number in range(len(critics)):
@@ -214,7 +251,7 @@ def _climb(x: Floats, n_actions: int, critics: tuple[Critic, ...], activation: i
         critic, rows = critics[number], np.nonzero(chosen == number)[0]
         down = np.full((len(rows), 1), -1 / n, x.dtype)
         chain_pull_back(rows, down, critic.weights, activation, critic.outputs, slope)
-    return least, slope
+    return least.mean(), slope
 
 
 @kernel
@@ -224,7 +261,8 @@ def _step(trained: Trained, rate: float) -> None:
 
 
 @kernel
-def _follow(targets: Floats, flat: Floats, tau: float) -> None:
+def follow(targets: Floats, flat: Floats, tau: float) -> None:
+    """Move the targets by a share ``tau`` towards the critics."""
     share = targets.dtype.type(tau)
     for j in range(targets.shape[1]):
         targets[0, j] += share * (flat[0, j] - targets[0, j])

@@ -63,12 +63,6 @@ class Chain:
             if number:
                 gradient = self._below(number, outputs, gradient)
 
-    def pull_back(self, outputs: list[Tensor], gradient: Tensor) -> Tensor:
-        """Carry a gradient of the value back to the input."""
-        for number in reversed(range(1, len(self.layers))):
-            gradient = self._below(number, outputs, gradient)
-        return gradient @ self.layers[0].weight
-
     def _below(self, number: int, outputs: list[Tensor], gradient: Tensor) -> Tensor:
         """Carry a gradient of a layer's output back to that of the layer below, before its activation."""
         assert self.derivative is not None, "there is an activation between two layers"

@@ -1,80 +1,79 @@
-"""The critics of SAC, differentiated by hand.
-
-An update asks three things of them: their least value, the gradient of their weights for a target, and the gradient of
-the least value with respect to the actions. Each is a few products.
-"""
+"""The critics of SAC as arrays, for the time of an update: compiled steps change them in place."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import numpy as np
+from stable_baselines3 import SAC
+from torch import nn
 
-import torch
-from stable_baselines3.common.policies import ContinuousCritic
-from torch import Tensor
-
+from dtsemnet.kernels.chain import RELU, TANH
+from dtsemnet.kernels.sac import Critic, Trained
 from dtsemnet.rl.chains import Chain, check_features
+from dtsemnet.rl.packing import Packed, check_adam
 
-__all__ = ["Critics"]
+__all__ = ["Critics", "check_critics"]
 
 
 class Critics:
-    """The networks of a critic, which share their weights with it.
+    """Networks and their targets, until they are written back.
 
     Parameters
     ----------
-    critic : ContinuousCritic
-        Networks with ReLU or tanh between their layers, which read observations as they are.
+    agent : SAC
+        Its critics are networks with ReLU or tanh between their layers, see :func:`check_critics`.
 
     Examples
     --------
-    >>> from stable_baselines3 import SAC
-    >>> critic = SAC("MlpPolicy", "Pendulum-v1", buffer_size=1, seed=0, device="cpu").critic
-    >>> rows, actions = torch.zeros(2, 3), torch.zeros(2, 1)
-    >>> value, slope = Critics(critic).slope(rows, actions)
-    >>> torch.equal(value, torch.cat(critic(rows, actions), dim=1).min(dim=1).values), slope.shape
-    (True, torch.Size([2, 1]))
+    >>> agent = SAC("MlpPolicy", "Pendulum-v1", policy_kwargs={"net_arch": [8, 6]}, buffer_size=1, device="cpu")
+    >>> networks = Critics(agent).networks(n_rows=5)
+    >>> len(networks), [weight.shape for weight in networks[0].weights]
+    (2, [(8, 4), (6, 8), (1, 6)])
     """
 
-    def __init__(self, critic: ContinuousCritic) -> None:
-        check_features(critic.features_extractor)
-        self.critic = critic
-        self.networks = [Chain(network.children()) for network in critic.q_networks]
+    def __init__(self, agent: SAC) -> None:
+        self.packed = Packed(agent.critic.parameters(), agent.critic.optimizer)
+        self.targets = Packed(agent.critic_target.parameters())
+        self.chain = Chain(agent.critic.q_networks[0].children())
+        self.activation = TANH if isinstance(self.chain.activation, nn.Tanh) else RELU
+        self.rate = float(agent.critic.optimizer.param_groups[0]["lr"])
 
-    @torch.no_grad()
-    def least(self, rows: Tensor, actions: Tensor) -> Tensor:
-        """Compute the least of the networks' values, (n_samples,)."""
-        return self._least(self._forward(rows, actions))
+    @property
+    def trained(self) -> Trained:
+        """What a kernel trains."""
+        return self.packed.trained
 
-    @torch.no_grad()
-    def regress(self, rows: Tensor, actions: Tensor, target: Tensor) -> Tensor:
-        """Give the weights the gradient of half the sum of the networks' mean squared errors, and return that sum."""
-        loss = torch.zeros(())
-        for network, outputs in zip(self.networks, self._forward(rows, actions)):
-            error = outputs[-1] - target.unsqueeze(1)
-            network.set_gradients(outputs, error / len(error))
-            loss = loss + error.square().mean() / 2
-        return loss
+    def networks(self, n_rows: int) -> tuple[Critic, ...]:
+        """See the rows of critics and targets as layers: weights and biases take turns."""
+        n_layers = len(self.chain.layers)
+        views = [
+            packed.views(row)
+            for packed, row in (
+                (self.packed, self.packed.row),
+                (self.packed, self.packed.gradient),
+                (self.targets, self.targets.row),
+            )
+        ]
+        found = []
+        for start in range(0, len(views[0]), 2 * n_layers):
+            layers = (tuple(view[start + kind : start + 2 * n_layers : 2]) for view in views for kind in (0, 1))
+            outputs = tuple(np.empty((n_rows, layer.out_features), np.float32) for layer in self.chain.layers)
+            found.append(Critic._make([*layers, outputs]))
+        return tuple(found)
 
-    @torch.no_grad()
-    def slope(self, rows: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
-        """Compute the least value, (n_samples,), and its gradient with respect to the actions."""
-        outputs = self._forward(rows, actions)
-        least, slope = self._least(outputs), torch.zeros_like(actions)
-        free = torch.ones_like(least, dtype=torch.bool)
-        for network, output in zip(self.networks, outputs):
-            taken = free & (output[-1].squeeze(1) == least)  # the first of equals, as in a minimum
-            slope = slope + network.pull_back(output, taken.to(least.dtype).unsqueeze(1))[:, -actions.shape[1] :]
-            free = free & ~taken
-        return least, slope
+    def write_back(self) -> None:
+        """Leave everything where torch has it."""
+        self.packed.write_back()
+        self.targets.write_back()
 
-    def _forward(self, rows: Tensor, actions: Tensor) -> list[list[Tensor]]:
-        features = self.critic.extract_features(rows, self.critic.features_extractor)
-        x = torch.cat([features, actions], dim=1)
-        return [network.forward(x) for network in self.networks]
 
-    @staticmethod
-    def _least(outputs: Sequence[Sequence[Tensor]]) -> Tensor:
-        least = outputs[0][-1]
-        for output in outputs[1:]:
-            least = torch.minimum(least, output[-1])
-        return least.squeeze(1)
+def check_critics(agent: SAC) -> None:
+    """Refuse what compiled steps do not know."""
+    if agent.device.type != "cpu":
+        raise ValueError(
+            f"device must be 'cpu' for {type(agent).__name__}, got {agent.device}: its networks are small; "
+            "take stable_baselines3.SAC for others."
+        )
+    check_features(agent.critic.features_extractor)
+    for network in agent.critic.q_networks:
+        Chain(network.children())
+    check_adam(agent.critic.optimizer)

@@ -1,19 +1,25 @@
-"""SAC with the steps of stable-baselines3's in less time.
+"""SAC with the steps of stable-baselines3's in less time, for any actor.
 
-The critics are differentiated by hand, all rows of an update are drawn at once, and the actor sees the observations
-before and after a step in one batch. What is computed is the same, up to rounding and the order of random draws.
+A step on the critics and what they say of the actor's actions is one call of compiled code; the actor alone is left to
+autograd. All rows of an update are drawn at once, and the actor sees the observations before and after a step in one
+batch. What is computed is the same, up to rounding and the order of random draws.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from gymnasium import spaces
+from numpy.typing import NDArray
 from stable_baselines3 import SAC
 from torch import Tensor
 
-from dtsemnet.rl.critics import Critics
+from dtsemnet.kernels.sac import Critic, Experience, follow, judge
+from dtsemnet.kernels.threads import one_thread
+from dtsemnet.rl.continuous import draw_squashed
+from dtsemnet.rl.critics import Critics, check_critics
 
 __all__ = ["LeanSAC"]
 
@@ -34,7 +40,9 @@ class Rows(NamedTuple):
 
 
 class LeanSAC(SAC):
-    """SAC for critics that are plain networks; takes what ``SAC`` takes, but for ``use_sde``.
+    """SAC on the CPU for critics that are plain networks; takes what ``SAC`` takes, but for ``use_sde``.
+
+    Critics have ReLU or tanh between their layers, and are trained by Adam as it is.
 
     Examples
     --------
@@ -48,48 +56,49 @@ class LeanSAC(SAC):
         self.policy.set_training_mode(True)
         optimizers = [self.actor.optimizer, self.critic.optimizer, self.ent_coef_optimizer]
         self._update_learning_rate([optimizer for optimizer in optimizers if optimizer is not None])
-        critics, targets = Critics(self.critic), Critics(self.critic_target)
-        weights = list(zip(self.critic_target.parameters(), self.critic.parameters()))
-        losses = []
-        for number, rows in enumerate(self._draw(gradient_steps * batch_size).parts(batch_size)):
-            losses.append(self._step(rows, critics, targets))
-            if number % self.target_update_interval == 0:
-                for target, new in weights:
-                    target.data.lerp_(new.data, self.tau)
+        critics = Critics(self)
+        networks, losses = critics.networks(batch_size), []
+        with one_thread():
+            for number, rows in enumerate(self._draw(gradient_steps * batch_size).parts(batch_size)):
+                losses.append(self._step(rows, critics, networks))
+                if number % self.target_update_interval == 0:
+                    follow(critics.targets.row, critics.packed.row, self.tau)
+        critics.write_back()
         self._n_updates += gradient_steps
         self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
         self.logger.record("train/ent_coef", self._entropy_weight().item())
         for name, values in zip(("critic_loss", "actor_loss"), zip(*losses)):
-            self.logger.record(f"train/{name}", torch.stack(values).mean().item())
+            self.logger.record(f"train/{name}", sum(values) / len(values))
 
-    def _step(self, rows: Rows, critics: Critics, targets: Critics) -> tuple[Tensor, Tensor]:
+    def _step(self, rows: Rows, critics: Critics, networks: tuple[Critic, ...]) -> tuple[float, float]:
         """Take one step on critics, entropy weight and actor; tell the losses of critics and actor."""
         n = len(rows.rewards)
-        drawn, log_prob = self.actor.action_log_prob(torch.cat([rows.observations, rows.next_observations]))
-        weight = self._entropy_weight()
-        self._step_entropy(log_prob[:n].detach())
-        future = targets.least(rows.next_observations, drawn[n:].detach()) - weight * log_prob[n:].detach()
-        goal = (rows.rewards + (1 - rows.dones) * rows.discounts * future.unsqueeze(1)).squeeze(1)
-        critic_loss = critics.regress(rows.observations, rows.actions, goal)
-        self.critic.optimizer.step()
-        return critic_loss, self._step_actor(critics, rows.observations, drawn[:n], log_prob[:n], weight)
+        mean, log_std, _ = self.actor.get_action_dist_params(torch.cat([rows.observations, rows.next_observations]))
+        drawn, log_prob = draw_squashed(mean, log_std)
+        weight, density = self._entropy_weight(), log_prob.detach()
+        self._step_entropy(density[:n])
+        loss, value, slope = judge(
+            self._experience(rows),
+            drawn[:n].detach().numpy(),
+            drawn[n:].detach().numpy(),
+            (-weight * density[n:]).numpy(),
+            networks,
+            critics.trained,
+            critics.activation,
+            critics.rate,
+        )
+        self.actor.optimizer.zero_grad()
+        towards = torch.zeros_like(drawn), torch.zeros_like(density)
+        towards[0][:n], towards[1][:n] = torch.from_numpy(slope), weight / n
+        torch.autograd.backward([drawn, log_prob], towards)
+        self.actor.optimizer.step()
+        return loss, float(weight * density[:n].mean()) - value
 
     def _step_entropy(self, log_prob: Tensor) -> None:
         if self.ent_coef_optimizer is not None and self.log_ent_coef is not None:
             assert isinstance(self.target_entropy, float)
             self.log_ent_coef.grad = -(log_prob.mean() + self.target_entropy).reshape_as(self.log_ent_coef)
             self.ent_coef_optimizer.step()
-
-    def _step_actor(
-        self, critics: Critics, observations: Tensor, actions: Tensor, log_prob: Tensor, weight: Tensor
-    ) -> Tensor:
-        """Take one step on the actor towards actions of larger value and entropy; tell the loss."""
-        value, slope = critics.slope(observations, actions.detach())
-        share = 1 / len(actions)
-        self.actor.optimizer.zero_grad()
-        torch.autograd.backward([actions, log_prob], [-share * slope, (share * weight).expand_as(log_prob)])
-        self.actor.optimizer.step()
-        return (weight * log_prob.detach() - value).mean()
 
     def _entropy_weight(self) -> Tensor:
         return self.ent_coef_tensor if self.log_ent_coef is None else self.log_ent_coef.detach().exp()
@@ -101,6 +110,16 @@ class LeanSAC(SAC):
         fields = (drawn.observations, drawn.actions, drawn.next_observations, drawn.dones, drawn.rewards)
         return Rows(*fields, discounts)
 
+    def _experience(self, rows: Rows) -> Experience:
+        """Give rows to compiled code."""
+        going_on = (1 - rows.dones) * rows.discounts
+        arrays = self._features(rows.observations), rows.actions.numpy(), self._features(rows.next_observations)
+        return Experience(*arrays, rows.rewards.reshape(-1).numpy(), going_on.reshape(-1).numpy())
+
+    def _features(self, observations: Tensor) -> NDArray[np.float32]:
+        features = self.actor.extract_features(observations, self.actor.features_extractor)
+        return np.ascontiguousarray(features.numpy())
+
     def _setup_model(self) -> None:
         if self.policy_kwargs.get("optimizer_class", torch.optim.Adam) is torch.optim.Adam:
             self.policy_kwargs = {"optimizer_kwargs": {"fused": True}} | self.policy_kwargs  # a step is one operation
@@ -111,4 +130,4 @@ class LeanSAC(SAC):
             raise ValueError(
                 "env must have observations of one array for LeanSAC; take stable_baselines3.SAC for a Dict."
             )
-        Critics(self.critic)  # refuses what it cannot differentiate, before anything is trained
+        check_critics(self)  # before anything is trained

@@ -89,7 +89,7 @@ def check_adam(optimizer: torch.optim.Optimizer) -> None:
     if type(optimizer) is not torch.optim.Adam or options != PLAIN:
         raise ValueError(
             f"optimizer_class must be torch.optim.Adam with its own betas and eps, got {type(optimizer).__name__} with "
-            f"{options}; take LeanSAC for others."
+            f"{options}; take stable_baselines3.SAC for others."
         )
 
 

@@ -122,9 +122,7 @@ class TopKSAC(LeanSAC):
                 "TopKSAC needs LinearSplits and LinearLeaves, "
                 f"got {type(actor.tree.splits).__name__} and {type(actor.head).__name__}; for the others take LeanSAC."
             )
-        if self.device.type != "cpu":
-            raise ValueError(f"device must be 'cpu' for TopKSAC, got {self.device}: its networks are small.")
-        for optimizer in (actor.optimizer, self.critic.optimizer, *self._entropy_optimizers()):
+        for optimizer in (actor.optimizer, *self._entropy_optimizers()):
             check_adam(optimizer)
 
     def _update_learning_rate(self, optimizers: list[torch.optim.Optimizer] | torch.optim.Optimizer) -> None:
