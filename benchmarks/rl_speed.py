@@ -1,10 +1,10 @@
 """Speed of tree agents against stable-baselines3's own of matched size, as ratios in one run.
 
-PPO and ``LeanPPO`` are timed by steps of learning (rollout and update) against stable-baselines3's PPO, ``TopKSAC`` by
-the gradient steps it does against its SAC: 80 where SAC takes 32. Both agents of a pair have the critics and the
-schedule of the paper's runs; the layers of the network that acts are as wide as gives it the number of parameters of
-the tree. CPU time, the two interleaved, the median over the repeats, for one and two torch threads. Run by
-``python benchmarks/rl_speed.py``.
+PPO and ``LeanPPO`` are timed by steps of learning (rollout and update) against stable-baselines3's PPO, ``TopKSAC``
+and ``LeanSAC`` by the gradient steps they do against its SAC: ``TopKSAC`` does 80 where SAC takes 32, ``LeanSAC`` as
+many, with the straight-through estimator. Both agents of a pair have the critics and the schedule of the paper's
+runs; the layers of the network that acts are as wide as gives it the number of parameters of the tree. CPU time, the
+two interleaved, the median over the repeats, for one and two torch threads. Run by ``python benchmarks/rl_speed.py``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from measure import table
 from stable_baselines3 import PPO, SAC
 from stable_baselines3.common.env_util import make_vec_env
 
-from dtsemnet.rl import LeanPPO, TopKSAC, TreePolicy, TreeSACPolicy
+from dtsemnet.nn import StraightThrough
+from dtsemnet.rl import LeanPPO, LeanSAC, TopKSAC, TreePolicy, TreeSACPolicy
 
 FLOOR = 0.8
 REPEATS = 3
@@ -41,7 +42,7 @@ class Case:
     n_steps: int = 0
     batch: int = 0
     epochs: int = 0
-    kind: type[PPO] = PPO
+    kind: type[PPO] | type[SAC] = PPO
 
 
 PPO_CASES = tuple(
@@ -53,7 +54,11 @@ PPO_CASES = tuple(
         Case("LunarLander-v3", 5, (32, 32), pooling=1.0, copies=8, n_steps=256, batch=64, epochs=10),
     )
 )
-SAC_CASES = (Case("LunarLanderContinuous-v3", 4, (256, 256)), Case("BipedalWalker-v3", 7, (512, 512)))
+SAC_CASES = tuple(
+    Case(env, depth, critic, kind=kind)
+    for kind in (TopKSAC, LeanSAC)
+    for env, depth, critic in (("LunarLanderContinuous-v3", 4, (256, 256)), ("BipedalWalker-v3", 7, (512, 512)))
+)
 GRADIENT_STEPS, BATCH, WARM_UP = 32, 256, 2_000
 
 
@@ -104,7 +109,7 @@ def _compare(case: Case, tree: Run, network: Run) -> dict[str, Any]:
     wall = [[clocks[1] / n for clocks, (_, n) in zip(pair, (tree, network))] for pair in times]
     annealed = ", annealed" if case.pooling else ""
     return {
-        "case": f"{case.kind.__name__ if case.n_steps else 'TopKSAC'}, {case.env}, {case.depth}{annealed}",
+        "case": f"{case.kind.__name__}, {case.env}, {case.depth}{annealed}",
         "tree": 1 / median(mine for mine, _ in cpu),
         "network": 1 / median(theirs for _, theirs in cpu),
         "ratio": median(theirs / mine for mine, theirs in cpu),
@@ -140,7 +145,7 @@ def _ppo_pair(case: Case) -> tuple[Run, Run]:
 
 
 def _sac_pair(case: Case) -> tuple[Run, Run]:
-    """One update: three phases of a tree, or the SAC steps of a network."""
+    """One update: that of a tree, of three phases or of SAC steps alone, and the SAC steps of a network."""
     world = gym.make(case.env)
     n_features, n_actions = world.observation_space.shape[0], world.action_space.shape[0]  # type: ignore[index]
     n_leaves = 2**case.depth
@@ -152,12 +157,13 @@ def _sac_pair(case: Case) -> tuple[Run, Run]:
         made.learn(WARM_UP)  # random actions, to fill the buffer
         return lambda: made.train(GRADIENT_STEPS, BATCH), n_gradient_steps
 
-    tree = TopKSAC(
-        TreeSACPolicy, case.env, policy_kwargs={"max_depth": case.depth, "net_arch": list(case.critic)}, **options
-    )
+    selector = None if case.kind is TopKSAC else StraightThrough()
+    parts = {"max_depth": case.depth, "net_arch": list(case.critic), "selector": selector}
+    tree = case.kind(TreeSACPolicy, case.env, policy_kwargs=parts, **options)
     arch = {"net_arch": {"pi": [hidden, hidden], "qf": list(case.critic)}}
     network = SAC("MlpPolicy", case.env, policy_kwargs=arch, train_freq=64, gradient_steps=GRADIENT_STEPS, **options)
-    return agent(tree, 2 * GRADIENT_STEPS + GRADIENT_STEPS // 2), agent(network, GRADIENT_STEPS)
+    n_steps = 2 * GRADIENT_STEPS + GRADIENT_STEPS // 2 if case.kind is TopKSAC else GRADIENT_STEPS
+    return agent(tree, n_steps), agent(network, GRADIENT_STEPS)
 
 
 def _width(size: int, n_inputs: int, n_outputs: int) -> int:
