@@ -14,6 +14,8 @@ import torch
 from gymnasium import spaces
 from numpy.typing import NDArray
 from stable_baselines3 import SAC
+from stable_baselines3.common.type_aliases import GymEnv, Schedule
+from stable_baselines3.sac.policies import SACPolicy
 from torch import Tensor
 
 from dtsemnet.kernels.sac import Critic, Experience, follow, judge
@@ -46,10 +48,21 @@ class LeanSAC(SAC):
 
     Examples
     --------
-    >>> agent = LeanSAC("MlpPolicy", "Pendulum-v1", learning_starts=64, seed=0, device="cpu")
+    >>> agent = LeanSAC("MlpPolicy", "Pendulum-v1", learning_starts=64, seed=0)
     >>> agent.learn(128).num_timesteps
     128
     """
+
+    def __init__(
+        self,
+        policy: str | type[SACPolicy],
+        env: GymEnv | str,
+        learning_rate: float | Schedule = 3e-4,
+        *,
+        device: str = "cpu",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(policy, env, learning_rate, device=device, **kwargs)
 
     def train(self, gradient_steps: int, batch_size: int = 64) -> None:
         """Take gradient steps on samples of the replay buffer."""
