@@ -31,7 +31,7 @@ def everything(made):
     """Copy all that training can move."""
     parts = {"actor": made.actor, "critic": made.critic, "target": made.critic_target}
     found = {f"{part}.{name}": value.clone() for part, net in parts.items() for name, value in net.named_parameters()}
-    return found | {"entropy": LeanSAC._entropy_weight(made)}
+    return found | {"entropy": torch.tensor(Critics(made).entropy_weight)}
 
 
 def asked(critic, rows, drawn):

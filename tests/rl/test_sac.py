@@ -14,6 +14,7 @@ from torch import nn
 from dtsemnet.nn import Hardmax, StraightThrough, TopK
 from dtsemnet.rl import LeanSAC, TopKSAC, TreeSACPolicy
 from dtsemnet.rl.continuous import draw_squashed
+from dtsemnet.rl.critics import Critics
 from dtsemnet.rl.parts import AxisSplits
 from dtsemnet.rl.update import Update
 from rl.worlds import Echo, Sides
@@ -41,7 +42,7 @@ def state(tree_agent):
     """Copy all that training can move."""
     parts = {"actor": tree_agent.actor, "critic": tree_agent.critic, "target": tree_agent.critic_target}
     found = {f"{part}.{name}": value.clone() for part, net in parts.items() for name, value in net.named_parameters()}
-    return found | {"entropy": tree_agent._entropy_weight()}
+    return found | {"entropy": torch.tensor(Critics(tree_agent).entropy_weight)}
 
 
 def moved(before, after):
@@ -68,7 +69,7 @@ class ByAutograd(LeanSAC):
                 actions, log_prob = draw_squashed(*self.actor._at(leaf.T.flatten(), seen))
                 least = torch.cat(self.critic(seen, actions), dim=1).min(dim=1).values
                 self.actor.optimizer.zero_grad()
-                (self._entropy_weight() * log_prob - least).mean().backward()
+                (Critics(self).entropy_weight * log_prob - least).mean().backward()
                 self.actor.optimizer.step()
         self.policy.set_training_mode(False)
 

@@ -16,7 +16,7 @@ from dtsemnet.kernels.chain import chain_forward, chain_gradients, chain_pull_ba
 from dtsemnet.kernels.jit import kernel
 from dtsemnet.kernels.policy import Leaves, Splits, choose, draw, leaf_slopes, split_slopes
 
-__all__ = ["Critic", "Experience", "Rules", "Trained", "actor_steps", "follow", "judge", "sac_steps"]
+__all__ = ["Critic", "Experience", "Rules", "Trained", "actor_steps", "follow", "judge", "sac_steps", "step_entropy"]
 
 Floats = NDArray[np.floating[Any]]
 Integers = NDArray[np.integer[Any]]
@@ -103,9 +103,7 @@ def sac_steps(
         drawn = draw(now, leaves, index, share, noise[0, part])
         _, _, later_index, later_share = choose(later, splits, children, rules.k, rules.temperature)
         future = draw(later, leaves, later_index, later_share, noise[1, part])
-        if rules.entropy_rate > 0:
-            entropy.gradient[0, 0] = -(drawn.log_prob.mean() + rules.target_entropy)
-            _step(entropy, rules.entropy_rate)
+        step_entropy(entropy, drawn.log_prob, rules.target_entropy, rules.entropy_rate)
         batch = Experience(now, rows.actions[part], later, rows.rewards[part], rows.going_on[part])
         worth = -weight * future.log_prob
         loss, value, slope = judge(
@@ -258,6 +256,14 @@ def _climb(x: Floats, n_actions: int, critics: tuple[Critic, ...], activation: i
 def _step(trained: Trained, rate: float) -> None:
     trained.n_steps[0] += 1
     adam(trained.flat, trained.gradient, trained.first, trained.second, trained.n_steps[0], rate, 0.0, 0.0, 0.0, 0, 1.0)
+
+
+@kernel
+def step_entropy(entropy: Trained, log_prob: Floats, target: float, rate: float) -> None:
+    """Move the logarithm of the entropy weight so that the entropy comes to its target; at a rate of 0 it rests."""
+    if rate > 0:
+        entropy.gradient[0, 0] = -(log_prob.mean() + target)
+        _step(entropy, rate)
 
 
 @kernel

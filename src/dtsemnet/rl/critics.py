@@ -1,8 +1,9 @@
-"""The critics of SAC as arrays, for the time of an update: compiled steps change them in place."""
+"""The critics of SAC and its entropy weight as arrays, which compiled steps change in place during an update."""
 
 from __future__ import annotations
 
 import numpy as np
+import torch
 from stable_baselines3 import SAC
 from torch import nn
 
@@ -15,7 +16,7 @@ __all__ = ["Critics", "check_critics"]
 
 
 class Critics:
-    """Networks and their targets, until they are written back.
+    """Networks, their targets and the entropy weight, until they are written back.
 
     Parameters
     ----------
@@ -35,12 +36,21 @@ class Critics:
         self.targets = Packed(agent.critic_target.parameters())
         self.chain = Chain(agent.critic.q_networks[0].children())
         self.activation = TANH if isinstance(self.chain.activation, nn.Tanh) else RELU
-        self.rate = float(agent.critic.optimizer.param_groups[0]["lr"])
+        self.rate = _rate(agent.critic.optimizer)
+        log_weight = agent.ent_coef_tensor.log() if agent.log_ent_coef is None else agent.log_ent_coef
+        self.entropy = Packed([log_weight], agent.ent_coef_optimizer)
+        self.entropy_rate = 0.0 if agent.ent_coef_optimizer is None else _rate(agent.ent_coef_optimizer)
+        self.target_entropy = 0.0 if agent.ent_coef_optimizer is None else float(agent.target_entropy)
 
     @property
     def trained(self) -> Trained:
         """What a kernel trains."""
         return self.packed.trained
+
+    @property
+    def entropy_weight(self) -> float:
+        """What a nat of entropy is worth."""
+        return float(np.exp(self.entropy.row[0, 0]))
 
     def networks(self, n_rows: int) -> tuple[Critic, ...]:
         """See the rows of critics and targets as layers: weights and biases take turns."""
@@ -62,8 +72,8 @@ class Critics:
 
     def write_back(self) -> None:
         """Leave everything where torch has it."""
-        self.packed.write_back()
-        self.targets.write_back()
+        for packed in (self.packed, self.targets, self.entropy):
+            packed.write_back()
 
 
 def check_critics(agent: SAC) -> None:
@@ -77,3 +87,9 @@ def check_critics(agent: SAC) -> None:
     for network in agent.critic.q_networks:
         Chain(network.children())
     check_adam(agent.critic.optimizer)
+    if agent.ent_coef_optimizer is not None:
+        check_adam(agent.ent_coef_optimizer)
+
+
+def _rate(optimizer: torch.optim.Optimizer) -> float:
+    return float(optimizer.param_groups[0]["lr"])

@@ -18,7 +18,7 @@ from stable_baselines3.common.type_aliases import GymEnv, Schedule
 from stable_baselines3.sac.policies import SACPolicy
 from torch import Tensor
 
-from dtsemnet.kernels.sac import Critic, Experience, follow, judge
+from dtsemnet.kernels.sac import Critic, Experience, follow, judge, step_entropy
 from dtsemnet.kernels.threads import one_thread
 from dtsemnet.rl.continuous import draw_squashed
 from dtsemnet.rl.critics import Critics, check_critics
@@ -27,7 +27,7 @@ __all__ = ["LeanSAC"]
 
 
 class Rows(NamedTuple):
-    """What is drawn from the replay buffer, or a part of it."""
+    """What is drawn from the replay buffer."""
 
     observations: Tensor
     actions: Tensor
@@ -35,10 +35,6 @@ class Rows(NamedTuple):
     dones: Tensor
     rewards: Tensor
     discounts: Tensor
-
-    def parts(self, size: int) -> list[Rows]:
-        """Split into batches."""
-        return [Rows(*part) for part in zip(*(torch.split(whole, size) for whole in self))]
 
 
 class LeanSAC(SAC):
@@ -67,54 +63,49 @@ class LeanSAC(SAC):
     def train(self, gradient_steps: int, batch_size: int = 64) -> None:
         """Take gradient steps on samples of the replay buffer."""
         self.policy.set_training_mode(True)
-        optimizers = [self.actor.optimizer, self.critic.optimizer, self.ent_coef_optimizer]
-        self._update_learning_rate([optimizer for optimizer in optimizers if optimizer is not None])
-        critics = Critics(self)
-        networks, losses = critics.networks(batch_size), []
+        self._update_learning_rate(self._optimizers())
+        rows, critics = self._draw(gradient_steps * batch_size), Critics(self)
+        experience, networks, losses = self._experience(rows), critics.networks(batch_size), []
         with one_thread():
-            for number, rows in enumerate(self._draw(gradient_steps * batch_size).parts(batch_size)):
-                losses.append(self._step(rows, critics, networks))
+            for number in range(gradient_steps):
+                part = slice(number * batch_size, (number + 1) * batch_size)
+                seen = torch.cat([rows.observations[part], rows.next_observations[part]])
+                losses.append(self._step(seen, Experience(*(array[part] for array in experience)), critics, networks))
                 if number % self.target_update_interval == 0:
                     follow(critics.targets.row, critics.packed.row, self.tau)
         critics.write_back()
         self._n_updates += gradient_steps
         self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
-        self.logger.record("train/ent_coef", self._entropy_weight().item())
+        self.logger.record("train/ent_coef", critics.entropy_weight)
         for name, values in zip(("critic_loss", "actor_loss"), zip(*losses)):
             self.logger.record(f"train/{name}", sum(values) / len(values))
 
-    def _step(self, rows: Rows, critics: Critics, networks: tuple[Critic, ...]) -> tuple[float, float]:
-        """Take one step on critics, entropy weight and actor; tell the losses of critics and actor."""
+    def _step(
+        self, seen: Tensor, rows: Experience, critics: Critics, networks: tuple[Critic, ...]
+    ) -> tuple[float, float]:
+        """Take one step on critics, entropy weight and actor; tell the losses of critics and actor.
+
+        ``seen`` holds the observations before the steps of ``rows``, then those after them.
+        """
         n = len(rows.rewards)
-        mean, log_std, _ = self.actor.get_action_dist_params(torch.cat([rows.observations, rows.next_observations]))
+        mean, log_std, _ = self.actor.get_action_dist_params(seen)
         drawn, log_prob = draw_squashed(mean, log_std)
-        weight, density = self._entropy_weight(), log_prob.detach()
-        self._step_entropy(density[:n])
+        weight, actions, density = critics.entropy_weight, drawn.detach().numpy(), log_prob.detach().numpy()
+        step_entropy(critics.entropy.trained, density[:n], critics.target_entropy, critics.entropy_rate)
+        worth = -np.float32(weight) * density[n:]
         loss, value, slope = judge(
-            self._experience(rows),
-            drawn[:n].detach().numpy(),
-            drawn[n:].detach().numpy(),
-            (-weight * density[n:]).numpy(),
-            networks,
-            critics.trained,
-            critics.activation,
-            critics.rate,
+            rows, actions[:n], actions[n:], worth, networks, critics.trained, critics.activation, critics.rate
         )
         self.actor.optimizer.zero_grad()
-        towards = torch.zeros_like(drawn), torch.zeros_like(density)
+        towards = torch.zeros_like(drawn), torch.zeros_like(log_prob)
         towards[0][:n], towards[1][:n] = torch.from_numpy(slope), weight / n
         torch.autograd.backward([drawn, log_prob], towards)
         self.actor.optimizer.step()
-        return loss, float(weight * density[:n].mean()) - value
+        return loss, weight * float(density[:n].mean()) - value
 
-    def _step_entropy(self, log_prob: Tensor) -> None:
-        if self.ent_coef_optimizer is not None and self.log_ent_coef is not None:
-            assert isinstance(self.target_entropy, float)
-            self.log_ent_coef.grad = -(log_prob.mean() + self.target_entropy).reshape_as(self.log_ent_coef)
-            self.ent_coef_optimizer.step()
-
-    def _entropy_weight(self) -> Tensor:
-        return self.ent_coef_tensor if self.log_ent_coef is None else self.log_ent_coef.detach().exp()
+    def _optimizers(self) -> list[torch.optim.Optimizer]:
+        found = (self.actor.optimizer, self.critic.optimizer, self.ent_coef_optimizer)
+        return [optimizer for optimizer in found if optimizer is not None]
 
     def _draw(self, n_rows: int) -> Rows:
         assert self.replay_buffer is not None

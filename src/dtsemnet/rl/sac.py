@@ -90,7 +90,7 @@ class TopKSAC(LeanSAC):
 
     def train(self, gradient_steps: int, batch_size: int = 64) -> None:
         """Run the three phases on samples of the replay buffer."""
-        self._update_learning_rate([self.actor.optimizer, self.critic.optimizer, *self._entropy_optimizers()])
+        self._update_learning_rate(self._optimizers())
         update = Update(self, batch_size)
         with one_thread():
             losses = update.first_phase(gradient_steps)
@@ -100,14 +100,11 @@ class TopKSAC(LeanSAC):
         self.policy.set_training_mode(False)
         self._n_updates += gradient_steps
         self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
-        self.logger.record("train/ent_coef", self._entropy_weight().item())
+        self.logger.record("train/ent_coef", update.critics.entropy_weight)
         for name, loss in zip(
             ("critic_loss", "actor_loss", "actor_loss_two_leaves", "actor_loss_top_1"), (*losses, two, one)
         ):
             self.logger.record(f"train/{name}", loss)
-
-    def _entropy_optimizers(self) -> list[torch.optim.Optimizer]:
-        return [] if self.ent_coef_optimizer is None else [self.ent_coef_optimizer]
 
     def _setup_model(self) -> None:
         super()._setup_model()
@@ -122,8 +119,7 @@ class TopKSAC(LeanSAC):
                 "TopKSAC needs LinearSplits and LinearLeaves, "
                 f"got {type(actor.tree.splits).__name__} and {type(actor.head).__name__}; for the others take LeanSAC."
             )
-        for optimizer in (actor.optimizer, *self._entropy_optimizers()):
-            check_adam(optimizer)
+        check_adam(actor.optimizer)
 
     def _update_learning_rate(self, optimizers: list[torch.optim.Optimizer] | torch.optim.Optimizer) -> None:
         super()._update_learning_rate(optimizers)

@@ -29,8 +29,6 @@ class Update:
         self.splits = Packed(hyperplanes, actor.optimizer)
         self.leaves = Packed([head.coef, head.value, actor.leaf_log_std], actor.optimizer)
         self.critics = Critics(agent)
-        weight = agent.ent_coef_tensor.log() if agent.log_ent_coef is None else agent.log_ent_coef
-        self.entropy = Packed([weight], agent.ent_coef_optimizer)
 
     def first_phase(self, n_steps: int) -> tuple[float, float]:
         """Take SAC steps; tell the losses of critics and actor."""
@@ -46,7 +44,7 @@ class Update:
             self.critics.networks(self.batch_size),
             self.critics.trained,
             self.critics.targets.row,
-            self.entropy.trained,
+            self.critics.entropy.trained,
             self._rules(),
         )
         return losses
@@ -58,7 +56,7 @@ class Update:
             self.agent._features(rows.observations),
             self._noise(len(rows.rewards) * n_choices),
             n_choices,
-            float(np.exp(self.entropy.row[0, 0])),
+            self.critics.entropy_weight,
             self.children,
             Splits(*self.splits.views(self.splits.row)),
             *self._leaves(),
@@ -69,7 +67,7 @@ class Update:
 
     def write_back(self) -> None:
         """Leave everything where torch has it."""
-        for part in (self.splits, self.leaves, self.critics, self.entropy):
+        for part in (self.splits, self.leaves, self.critics):
             part.write_back()
 
     def _leaves(self) -> tuple[Leaves, Leaves, Trained]:
@@ -80,7 +78,6 @@ class Update:
         agent = self.agent
         selector = _actor(agent).tree.selector
         assert isinstance(selector, TopK)
-        learnt = agent.ent_coef_optimizer
         return Rules(
             self.batch_size,
             self.critics.activation,
@@ -88,8 +85,8 @@ class Update:
             selector.temperature,
             self.critics.rate,
             float(agent.actor.optimizer.param_groups[0]["lr"]),
-            0.0 if learnt is None else float(learnt.param_groups[0]["lr"]),
-            0.0 if learnt is None else float(agent.target_entropy),
+            self.critics.entropy_rate,
+            self.critics.target_entropy,
             agent.tau,
             agent.target_update_interval,
         )
