@@ -192,6 +192,24 @@ def test_outputs_as_printed_are_as_near_as_the_text_says():
     assert f"within {number_text(worst, 2)} of the tree's" in text
 
 
+def test_named_outputs_have_lines_of_their_own():
+    coef, value = [[[1.0, 2.0], [0.0, 3.0]], [[0.5, 0.0], [0.0, 0.0]]], [[0.0, 1.0], [-1.0, 4.0]]
+    tree = Tree(Topology.complete(1), [[1.0, 0.0]], [0.0], value, coef=coef)
+    assert to_text(tree, [[1.0, 1.0]], output_names=["thrust", "turn"]).split("\n")[:5] == [
+        "x0 > 0 ?",
+        "├─ yes: thrust = 0.5 x0 - 1",
+        "│       turn = 4  [1 row]",
+        "└─ no:  thrust = x0 + 2 x1",
+        "        turn = 3 x1 + 1  [0 rows]",
+    ]
+    assert to_text(tree).split("\n")[1:] == ["├─ yes: (0.5 x0 - 1, 4)", "└─ no:  (x0 + 2 x1, 3 x1 + 1)"]
+    with pytest.raises(ValueError, match="output_names must name 2 outputs, got \\['thrust'\\]"):
+        to_text(tree, output_names=["thrust"])
+    classes = Tree(Topology([]), np.empty((0, 1)), [], [[1.0, 0.0]], class_names=["a", "b"])
+    with pytest.raises(ValueError, match="output_names is for a regressor"):
+        to_text(classes, output_names=["a", "b"])
+
+
 COLUMNS = [
     Column("age", center=40.0, scale=0.1),
     Column("income", center=1.0, scale=2.0, lower=-3.0, missing="indicator", fill=3.0),

@@ -48,6 +48,15 @@ def test_a_tree_that_knows_fewer_actions_plays_by_their_numbers():
     assert kept.playable().predict(rows).tolist() == [2, 0]
 
 
+def test_actions_that_are_numbers_have_names():
+    tree = Tree(Topology.complete(1), np.eye(1, 8), [0.0], np.zeros((2, 2)))
+    model = Model(Encoder.identity(tree.feature_labels), tree)
+    assert list(Kept(model, "LunarLanderContinuous-v3", {}).output_names()) == ["main engine", "side engines"]
+    assert Kept(model, None, {}).output_names() is None
+    classes = Tree(Topology.complete(1), np.eye(1, 8), [0.0], [[1, 0], [0, 1]], class_names=[0, 2])
+    assert Kept(Model(model.encoder, classes), "LunarLander-v3", {}).output_names() is None
+
+
 def test_an_environment_that_nobody_described_has_no_names():
     tree = Tree(Topology.complete(1), [[1.0]], [0.0], [[1, 0], [0, 1]], class_names=[0, 1])
     model = Model(Encoder.identity(["x0"]), tree)

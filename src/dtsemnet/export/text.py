@@ -8,10 +8,12 @@ tree is held against the true one: the last lines say how many rows it sends els
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dtsemnet.export.text_print import Printed, print_tree
 from dtsemnet.export.words import MOST_DIGITS, number_text
+from dtsemnet.tree import Tree
 
 __all__ = ["to_text"]
 
@@ -26,6 +28,7 @@ def to_text(
     fold: float = 0.0,
     max_terms: int | None = None,
     width: int | None = 100,
+    output_names: Sequence[str] | None = None,
 ) -> str:
     """Write a tree as text that a person can follow.
 
@@ -46,6 +49,8 @@ def to_text(
         Terms of a sum that are shown; of longer ones the largest. By default all up to 30, else the largest 8.
     width : int or None, default=100
         Longer lines are broken before a term; None leaves them.
+    output_names : sequence of str, optional
+        Of a regressor: names of its outputs, each of which then has a line of its own at every leaf.
 
     Returns
     -------
@@ -79,7 +84,9 @@ def to_text(
         raise ValueError(f"fold must be a share, 0 <= fold < 1, got {fold!r}.")
     if fold and X is None:
         raise ValueError(f"fold={fold} needs rows to tell which terms are small; pass X.")
-    printed = print_tree(tree, X, digits, float(fold), max_terms)
+    printed = print_tree(tree, X, digits, float(fold), max_terms, output_names)
+    if output_names is not None:
+        _check_names(output_names, printed.view.tree)
     notes = _notes(printed)
     return "\n".join([*_lines(printed, width), *([""] if notes else []), *notes])
 
@@ -92,7 +99,8 @@ def _lines(printed: Printed, width: int | None) -> list[str]:
     while todo:
         node, head, indent = todo.pop()
         if node < 0:
-            lines += _broken(head, indent + "    ", printed.leaf_parts[~node], width)
+            for number, parts in enumerate(printed.leaf_lines[~node]):
+                lines += _broken(head if number == 0 else indent, indent + "    ", parts, width)
             continue
         parts = printed.questions[node].parts
         lines += _broken(head, indent + "│   ", (*parts[:-1], parts[-1] + " ?"), width)
@@ -121,7 +129,8 @@ def _notes(printed: Printed) -> list[str]:
     view, notes = printed.view, []
     if view.remark:
         notes.append(view.remark)
-    shown = "\n".join(" ".join(parts) for parts in [*(q.parts for q in printed.questions), *printed.leaf_parts])
+    leaves = (parts for lines in printed.leaf_lines for parts in lines)
+    shown = "\n".join(" ".join(parts) for parts in [*(q.parts for q in printed.questions), *leaves])
     brackets = [f.term for f in view.features if f.kind != "number" and f.term in shown]
     if brackets:
         missing = " A missing number counts as 0." * any(term.endswith(" missing)") for term in brackets)
@@ -156,6 +165,13 @@ def _routing(printed: Printed) -> str:
 
 def _count(n: int, word: str) -> str:
     return f"{n} {word}{'' if n == 1 else 's'}"
+
+
+def _check_names(names: Sequence[str], tree: Tree) -> None:
+    if tree.class_names is not None:
+        raise ValueError("output_names is for a regressor; the classes of this tree have names.")
+    if isinstance(names, str) or len(names) != tree.n_outputs:
+        raise ValueError(f"output_names must name {tree.n_outputs} outputs, got {names!r}.")
 
 
 def _check(name: str, number: int | None, low: int, high: int | None) -> None:

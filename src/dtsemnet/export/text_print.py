@@ -7,6 +7,7 @@ all rows, with the numbers as printed, and the leaves are compared.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +34,8 @@ class Printed:
 
     view: View
     questions: list[Question]
-    leaf_parts: list[tuple[str, ...]]
+    leaf_lines: list[list[tuple[str, ...]]]
+    """For each leaf the pieces of its lines: one line, or one a named output."""
     digits: tuple[int, int]
     """Fewest and most digits of a split."""
     n_folded: int
@@ -45,16 +47,27 @@ class Printed:
     """Largest difference between an output as printed and the tree's, where leaves are linear."""
 
 
-def print_tree(tree: Any, X: Any, digits: int | None, fold: float, max_terms: int | None) -> Printed:
+def print_tree(
+    tree: Any, X: Any, digits: int | None, fold: float, max_terms: int | None, names: Sequence[str] | None
+) -> Printed:
     """Write all nodes; arguments as in :func:`dtsemnet.export.to_text`."""
-    return _Printer(view_of(tree), X, digits, fold, max_terms).run()
+    return _Printer(view_of(tree), X, digits, fold, max_terms, names).run()
 
 
 class _Printer:
     """Writes the nodes of one tree."""
 
-    def __init__(self, view: View, X: Any, digits: int | None, fold: float, max_terms: int | None) -> None:
+    def __init__(
+        self,
+        view: View,
+        X: Any,
+        digits: int | None,
+        fold: float,
+        max_terms: int | None,
+        names: Sequence[str] | None,
+    ) -> None:
         self.view, self.tree, self.digits, self.fold, self.max_terms = view, view.tree, digits, fold, max_terms
+        self.names = names
         self.used: list[int] = []
         self.n_folded = self.n_terms = 0
         self.rows: FloatArray | None = None
@@ -68,14 +81,14 @@ class _Printer:
     def run(self) -> Printed:
         questions = [self.split(i) for i in range(self.tree.n_splits)]
         sums = self.sums() if self.tree.coef is not None else []
-        parts = [self.leaf_parts(leaf, sums) for leaf in range(self.tree.n_leaves)]
+        leaves = [self.leaf_lines(leaf, sums) for leaf in range(self.tree.n_leaves)]
         digits = (min(self.used, default=_DIGITS), max(self.used, default=_DIGITS))
         moved = error = None
         if self.rows is not None and len(self.rows):
             moved = int((self.walk(questions) != self.leaf).sum())
             error = self.output_error(sums)
         n_rows = 0 if self.rows is None else len(self.rows)
-        return Printed(self.view, questions, parts, digits, self.n_folded, self.n_terms, n_rows, moved, error)
+        return Printed(self.view, questions, leaves, digits, self.n_folded, self.n_terms, n_rows, moved, error)
 
     def split(self, split: int) -> Question:
         weight, bias = self.tree.weight[split], float(self.tree.bias[split])
@@ -116,22 +129,17 @@ class _Printer:
             digits = aligned(weight, bias, rows, _DIGITS)
         return write_sum(self.view, weight, bias, digits, self.shown(weight, rows))
 
-    def leaf_parts(self, leaf: int, sums: list[list[Sum]]) -> tuple[str, ...]:
+    def leaf_lines(self, leaf: int, sums: list[list[Sum]]) -> list[tuple[str, ...]]:
         tree = self.tree
         if tree.class_names is not None:
-            parts = [_classes(tree.class_names, tree.value[leaf])]
+            lines = [[_classes(tree.class_names, tree.value[leaf])]]
         else:
             outputs = [self.output_parts(leaf, o, sums) for o in range(tree.n_outputs)]
-            if len(outputs) > 1:
-                outputs = [
-                    [*parts[:-1], parts[-1] + ("," if o < len(outputs) - 1 else ")")] for o, parts in enumerate(outputs)
-                ]
-                outputs[0][0] = "(" + outputs[0][0]
-            parts = [part for output in outputs for part in output]
+            lines = [_together(outputs)] if self.names is None else _named(self.names, outputs)
         if self.rows is not None:
             n_rows = int(self.start[leaf + 1] - self.start[leaf])
-            parts.append(f" [{n_rows} row{'' if n_rows == 1 else 's'}]")
-        return tuple(parts)
+            lines[-1].append(f" [{n_rows} row{'' if n_rows == 1 else 's'}]")
+        return [tuple(parts) for parts in lines]
 
     def output_parts(self, leaf: int, output: int, sums: list[list[Sum]]) -> list[str]:
         tree, digits = self.tree, self.digits or _DIGITS
@@ -198,6 +206,20 @@ class _Printer:
         some = None if rows is None else rows[:: len(rows) // _ENOUGH + 1]
         size = spread(weight, some) * (weight != 0)
         return [int(j) for j in np.argsort(-size, kind="stable") if weight[j] != 0][:limit]
+
+
+def _together(outputs: list[list[str]]) -> list[str]:
+    """Write several outputs as one vector."""
+    if len(outputs) == 1:
+        return outputs[0]
+    ends = [","] * (len(outputs) - 1) + [")"]
+    parts = [part for output, end in zip(outputs, ends) for part in (*output[:-1], output[-1] + end)]
+    return ["(" + parts[0], *parts[1:]]
+
+
+def _named(names: Sequence[str], outputs: list[list[str]]) -> list[list[str]]:
+    """Write each output on a line of its own."""
+    return [[f"{name} = {parts[0]}", *parts[1:]] for name, parts in zip(names, outputs)]
 
 
 def _classes(names: tuple[Any, ...], share: FloatArray) -> str:

@@ -7,6 +7,7 @@ results, from its metadata. Any other file needs to be told the environment.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -41,6 +42,12 @@ class Kept:
         if known is None:
             return self.policy
         return named_model(self.policy, known.features, known.actions if self.policy.is_classifier else None)
+
+    def output_names(self) -> Sequence[str] | None:
+        """Names of the actions that a tree gives as numbers."""
+        known = _known(self.environment)
+        numbers = isinstance(self.policy, Model) and not self.policy.is_classifier
+        return known.actions if numbers and known is not None else None
 
     def playable(self) -> Model | BaseAlgorithm:
         """The policy for an environment that is told the number of an action by its name or its place."""

@@ -35,8 +35,9 @@ def run(
     from dtsemnet.export import to_text
     from dtsemnet.rl.kept import load_kept
 
-    tree = load_kept(policy, last=last).named()
-    print(to_text(tree, digits=digits))
+    kept = load_kept(policy, last=last)
+    tree = kept.named()
+    print(to_text(tree, digits=digits, output_names=kept.output_names()))
     if plot is None:
         return
     require("matplotlib", extra="plot", verb="dtsemnet rl show --plot").use("Agg")
