@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from stable_baselines3 import PPO
+from stable_baselines3 import PPO, SAC
 
 from dtsemnet.rl import evaluate
 from dtsemnet.rl.configurations import read_environment
@@ -53,6 +53,8 @@ def test_actions_that_are_numbers_have_names():
     model = Model(Encoder.identity(tree.feature_labels), tree)
     assert list(Kept(model, "LunarLanderContinuous-v3", {}).output_names()) == ["main engine", "side engines"]
     assert Kept(model, None, {}).output_names() is None
+    network = SAC("MlpPolicy", "LunarLanderContinuous-v3", buffer_size=1, device="cpu")
+    assert Kept(network, "LunarLanderContinuous-v3", {}).output_names()[0] == "main engine"
     classes = Tree(Topology.complete(1), np.eye(1, 8), [0.0], [[1, 0], [0, 1]], class_names=[0, 2])
     assert Kept(Model(model.encoder, classes), "LunarLander-v3", {}).output_names() is None
 

@@ -15,7 +15,7 @@ from stable_baselines3 import PPO, SAC
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
 from dtsemnet.plot.style import ACCENT, class_colors, tint
-from dtsemnet.rl import TopKSAC, TreePolicy, TreeSACPolicy, evaluate, policy_tree
+from dtsemnet.rl import TopKSAC, TreePolicy, TreeSACPolicy, evaluate, panel, policy_tree
 from dtsemnet.rl.film import open_film
 from dtsemnet.rl.panel import TreePanel, rgb
 from dtsemnet.rl.rendering import render
@@ -128,20 +128,31 @@ def test_statistics_of_the_observations_are_used(tmp_path):
         assert taken[0] == taken[1] == [int(action) for action in env.taken]
 
 
+@pytest.mark.parametrize("policy", [TreeSACPolicy, "MlpPolicy"])
+def test_numbers_of_an_action_go_by_their_names(tmp_path, policy, monkeypatch):
+    agent, told = SAC(policy, Line(PULL), buffer_size=1, seed=1, device="cpu"), []
+    monkeypatch.setattr(panel, "_write", lambda pen, x, y, text, *size, **how: told.append(text))
+    render(agent, Line(PULL), tmp_path / "film.gif", max_steps=1, output_names=["thrust", "turn"])
+    assert {"thrust", "turn"} <= set(told)
+    assert not any(text.startswith("action") for text in told)
+    with pytest.raises(ValueError, match="output_names must name the 2 numbers of an action"):
+        render(agent, Line(PULL), tmp_path / "film.gif", output_names=["thrust"])
+
+
 @settings(max_examples=15, deadline=None)
 @given(data=st.data())
 def test_every_tree_has_a_panel_that_lights_the_leaf_reached(data):
     tree = data.draw(trees())
     X = data.draw(points(tree.n_features))
     model = Model(Encoder.identity(tree.feature_labels), tree)
-    panel = TreePanel(model, 400)
+    beside = TreePanel(model, 400)
     for x in X[:2]:
-        picture = np.asarray(panel.draw(3, -2.5, x, np.zeros(tree.n_outputs))).astype(int)
+        picture = np.asarray(beside.draw(3, -2.5, x, np.zeros(tree.n_outputs))).astype(int)
         leaf = int(model.apply(x[None])[0])
         for j in range(tree.n_leaves):
-            left, top, right, bottom = (part / 3 for part in panel.place.box(j))
+            left, top, right, bottom = (part / 3 for part in beside.place.box(j))
             color = picture[round((top + bottom) / 2), round((left + right) / 2)]
-            lit = panel._color(j)
+            lit = beside._color(j)
             wanted = rgb(lit) if j == leaf else rgb(tint(lit, 0.4))
             if right - left > 3:
                 assert np.abs(color - wanted).max() <= 6, (j, leaf)

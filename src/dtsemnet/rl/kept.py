@@ -13,6 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from gymnasium import spaces
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import VecNormalize
 
@@ -44,9 +45,12 @@ class Kept:
         return named_model(self.policy, known.features, known.actions if self.policy.is_classifier else None)
 
     def output_names(self) -> Sequence[str] | None:
-        """Names of the actions that a tree gives as numbers."""
+        """Names of the numbers of an action, where actions are continuous."""
         known = _known(self.environment)
-        numbers = isinstance(self.policy, Model) and not self.policy.is_classifier
+        if isinstance(self.policy, Model):
+            numbers = not self.policy.is_classifier
+        else:
+            numbers = isinstance(self.policy.action_space, spaces.Box)
         return known.actions if numbers and known is not None else None
 
     def playable(self) -> Model | BaseAlgorithm:

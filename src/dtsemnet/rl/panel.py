@@ -6,6 +6,7 @@ then costs a copy and a few lines of text.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -24,6 +25,7 @@ from dtsemnet.tree import Model, TanhScale, raw_view
 __all__ = ["ActionPanel", "Panel", "TreePanel", "rgb"]
 
 FloatArray = NDArray[np.float64]
+Names = Sequence[str] | None
 Color = tuple[int, int, int]
 
 MARGIN, ROW, GAP, HEAD = 18, 17, 4, 46
@@ -80,15 +82,18 @@ class Panel:
 class ActionPanel(Panel):
     """The panel of a policy that is no tree: its action alone."""
 
-    def __init__(self, width: int, height: int, low: FloatArray | None, high: FloatArray | None) -> None:
+    def __init__(
+        self, width: int, height: int, low: FloatArray | None, high: FloatArray | None, names: Names = None
+    ) -> None:
         super().__init__(width, height)
         self.ends = None if low is None or high is None else (np.ravel(low), np.ravel(high))
+        self.names = names
 
     def _tell(self, pen: ImageDraw.ImageDraw, x: FloatArray, action: Any) -> None:
         if self.ends is None:
             _write(pen, MARGIN, HEAD, f"action {action}", 13)
         else:
-            _bars(pen, MARGIN, HEAD, self.width - 2 * MARGIN, np.ravel(action), *self.ends)
+            _bars(pen, MARGIN, HEAD, self.width - 2 * MARGIN, np.ravel(action), *self.ends, self.names)
 
 
 class TreePanel(Panel):
@@ -100,12 +105,14 @@ class TreePanel(Panel):
         The policy, on raw observations.
     height : int
         Height in pixels.
+    names : sequence of str, optional
+        Of the numbers of an action.
     """
 
-    def __init__(self, model: Model, height: int) -> None:
+    def __init__(self, model: Model, height: int, names: Names = None) -> None:
         n_leaves, tree = model.tree.n_leaves, model.tree
         super().__init__(int(np.clip(5 * n_leaves + 2 * MARGIN, 500, 720)), height)
-        self.model, self.view = model, raw_view(model)
+        self.model, self.view, self.names = model, raw_view(model), names
         self.actions = class_colors(len(model.class_names)) if model.class_names is not None else []
         n_listed = min(tree.depth, MOST_ROWS)
         n_lines = n_listed + (1 if model.is_classifier else tree.n_outputs)
@@ -134,7 +141,7 @@ class TreePanel(Panel):
             y += ROW
         elif isinstance(self.model.output, TanhScale):
             low, high = np.array(self.model.output.low), np.array(self.model.output.high)
-            y = _bars(pen, MARGIN, y, width, np.ravel(action), low, high)
+            y = _bars(pen, MARGIN, y, width, np.ravel(action), low, high, self.names)
         _write(pen, self.width - MARGIN, self.floor, f"leaf {leaf}", 12, right=True, color=FAINT)
         self._tell_path(pen, x, y + GAP)
 
@@ -239,18 +246,27 @@ def _dot(pen: ImageDraw.ImageDraw, at: tuple[float, float], radius: float, color
 
 
 def _bars(
-    pen: ImageDraw.ImageDraw, x: int, y: int, width: int, action: FloatArray, low: FloatArray, high: FloatArray
+    pen: ImageDraw.ImageDraw,
+    x: int,
+    y: int,
+    width: int,
+    action: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    names: Names,
 ) -> int:
     """Draw each number of an action as a bar between its bounds; give the height below them."""
-    start, length = x + 120, min(180, width - 190)
+    labels = [f"action {place}" for place in range(len(action))] if names is None else names
+    start = x + 72 + int(max(_font(12).getlength(label) for label in labels))
+    length = min(180, width - (start - x) - 70)
     for place, value in enumerate(action):
         share = float(np.clip((value - low[place]) / max(high[place] - low[place], 1e-12), 0.0, 1.0))
         zero = float(np.clip(-low[place] / max(high[place] - low[place], 1e-12), 0.0, 1.0))
         pen.rectangle((start, y + 3, start + length, y + 12), fill=rgb(GRID))
         ends = sorted((start + zero * length, start + share * length))
         pen.rectangle((ends[0], y + 3, ends[1], y + 12), fill=rgb(BARS))
-        _write(pen, x, y, f"action {place}", 12)
-        _write(pen, x + 110, y, _signed(float(value)), 12, right=True)
+        _write(pen, x, y, labels[place], 12)
+        _write(pen, start - 10, y, _signed(float(value)), 12, right=True)
         y += ROW
     return y
 

@@ -6,7 +6,7 @@ splits on it, and the action of the leaf.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,6 +44,7 @@ def render(
     max_steps: int | None = None,
     fps: float = 30,
     vec_normalize: VecNormalize | None = None,
+    output_names: Sequence[str] | None = None,
 ) -> Path:
     """Play one episode without exploration and write it as a GIF or MP4.
 
@@ -67,6 +68,8 @@ def render(
         Pictures a second.
     vec_normalize : VecNormalize, optional
         Statistics for an agent that was loaded without its environment; a model has its own.
+    output_names : sequence of str, optional
+        Names of the numbers of a continuous action.
 
     Returns
     -------
@@ -90,10 +93,13 @@ def render(
         raise ValueError(f"env must be made with render_mode='rgb_array', got {world.render_mode!r}.")
     if isinstance(policy, BaseAlgorithm) and is_tree(policy):
         policy = policy_tree(policy, vec_normalize=vec_normalize)
+    n_numbers = int(np.prod(world.action_space.shape)) if isinstance(world.action_space, spaces.Box) else 0
+    if output_names is not None and (isinstance(output_names, str) or len(output_names) != n_numbers):
+        raise ValueError(f"output_names must name the {n_numbers} numbers of an action, got {output_names!r}.")
     _require_drawing()
     target = Path(path)
     try:
-        _play(policy, world, target, seed, max_steps, fps, vec_normalize)
+        _play(policy, world, target, seed, max_steps, fps, vec_normalize, output_names)
     finally:
         if isinstance(env, str):
             world.close()
@@ -119,12 +125,13 @@ def _play(
     max_steps: int | None,
     fps: float,
     vec_normalize: VecNormalize | None,
+    names: Sequence[str] | None,
 ) -> None:
     from dtsemnet.rl.film import open_film
 
     observation, _ = world.reset(seed=seed)
     frame = _frame(world)
-    panel, act = _parts(policy, world, max(LEAST_HEIGHT, frame.height), vec_normalize)
+    panel, act = _parts(policy, world, max(LEAST_HEIGHT, frame.height), vec_normalize, names)
     total, step, done = 0.0, 0, False
     with open_film(path, fps, panel.colors) as film:
         while not done and (max_steps is None or step < max_steps):
@@ -139,14 +146,18 @@ def _play(
 
 
 def _parts(
-    policy: Model | BaseAlgorithm, world: gym.Env[Any, Any], height: int, vec_normalize: VecNormalize | None
+    policy: Model | BaseAlgorithm,
+    world: gym.Env[Any, Any],
+    height: int,
+    vec_normalize: VecNormalize | None,
+    names: Sequence[str] | None,
 ) -> tuple[Panel, Act]:
     """Make the panel of a policy, and the function that acts."""
     from dtsemnet.rl.panel import ActionPanel, TreePanel
 
     space = world.action_space
     if isinstance(policy, Model):
-        return TreePanel(policy, height), _act_by_tree(policy, space)
+        return TreePanel(policy, height, names), _act_by_tree(policy, space)
     normalize = policy.get_vec_normalize_env() if vec_normalize is None else vec_normalize
 
     def act(observation: NDArray[Any]) -> Any:
@@ -154,7 +165,7 @@ def _parts(
         return policy.predict(seen, deterministic=True)[0]
 
     low, high = (space.low, space.high) if isinstance(space, spaces.Box) else (None, None)
-    return ActionPanel(400, height, low, high), act
+    return ActionPanel(400, height, low, high, names), act
 
 
 def _act_by_tree(model: Model, space: spaces.Space[Any]) -> Act:

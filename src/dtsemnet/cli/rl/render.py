@@ -36,5 +36,6 @@ def run(
     from dtsemnet.rl.rendering import render
 
     kept, name = load(policy, env, last=last)
-    path = render(kept.playable(), name, out, seed=seed, max_steps=steps, fps=fps)
+    names = kept.output_names()
+    path = render(kept.playable(), name, out, seed=seed, max_steps=steps, fps=fps, output_names=names)
     say(f"Film written to {path} ({size_of(path)}).")
