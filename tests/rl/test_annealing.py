@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stable_baselines3 import PPO, SAC
 from stable_baselines3.common.callbacks import BaseCallback
-from tests.rl.worlds import Echo, Sides
 
 from dtsemnet.rl import AnnealEntropy, AnnealPooling, LeanSAC, TreePolicy, TreeSACPolicy
+from rl.worlds import Echo, Sides
 
 
 @given(fraction=st.floats(0.01, 1.0), progress=st.floats(0, 1))
