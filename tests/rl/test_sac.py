@@ -9,6 +9,7 @@ from stable_baselines3 import SAC
 from stable_baselines3.common.distributions import SquashedDiagGaussianDistribution
 from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.monitor import Monitor
+from stable_baselines3.common.utils import polyak_update
 from torch import nn
 
 from dtsemnet.nn import Hardmax, StraightThrough, TopK
@@ -59,7 +60,13 @@ class ByAutograd(LeanSAC):
     """The three phases as the paper tells them, by torch."""
 
     def train(self, gradient_steps, batch_size=64):
-        super().train(gradient_steps, batch_size)
+        self.policy.set_training_mode(True)
+        self._update_learning_rate(self._optimizers())
+        parts = (torch.split(whole, batch_size) for whole in self._draw(gradient_steps * batch_size))
+        for number, rows in enumerate(zip(*parts)):
+            self.sac_step(*rows)
+            if number % self.target_update_interval == 0:
+                polyak_update(self.critic.parameters(), self.critic_target.parameters(), self.tau)
         for group in self.actor.optimizer.param_groups:
             group["lr"] = 1e-4
         for n_steps, n_choices in ((gradient_steps, 2), (gradient_steps // 2, 1)):
@@ -72,6 +79,24 @@ class ByAutograd(LeanSAC):
                 (Critics(self).entropy_weight * log_prob - least).mean().backward()
                 self.actor.optimizer.step()
         self.policy.set_training_mode(False)
+
+    def sac_step(self, x, taken, later, dones, rewards, discounts):
+        n, (actions, log_prob) = len(x), self.actor.action_log_prob(torch.cat([x, later]))
+        weight = Critics(self).entropy_weight
+        if self.ent_coef_optimizer is not None:
+            away = log_prob[:n].detach().mean() + self.target_entropy
+            self.descend(self.ent_coef_optimizer, -(self.log_ent_coef * away).mean())
+        with torch.no_grad():
+            least = torch.cat(self.critic_target(later, actions[n:]), dim=1).min(dim=1).values
+            goal = rewards + (1 - dones) * discounts * (least - weight * log_prob[n:]).unsqueeze(1)
+        self.descend(self.critic.optimizer, sum(((value - goal) ** 2).mean() / 2 for value in self.critic(x, taken)))
+        least = torch.cat(self.critic(x, actions[:n]), dim=1).min(dim=1).values
+        self.descend(self.actor.optimizer, (weight * log_prob[:n] - least).mean())
+
+    def descend(self, optimizer, loss):
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
 
 
 @pytest.mark.parametrize(
