@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 import dtsemnet.rl  # noqa: F401 - registers the game
 from dtsemnet.rl import critters
-from dtsemnet.rl.critters import ACTION_NAMES, ATTACK, FEATURE_NAMES, HOLD, SIGHT, MarinesAndCritters
+from dtsemnet.rl.critters import ACTION_NAMES, FEATURE_NAMES, MarinesAndCritters
+from dtsemnet.rl.skirmish import ATTACK, HOLD, SHOT, SIGHT
 
 NAME = "dtsemnet/MarinesAndCritters-v0"
 
@@ -59,13 +60,13 @@ def test_rewards_count_kills_and_losses():
     env = MarinesAndCritters()
     env.reset(seed=0)
     env.critter = env.marine[:1] + np.array([3.0, 0.0])
-    env.critter_health = np.array([critters.SHOT])
+    env.critter_health = np.array([SHOT])
     env.reload[1:] = 9
     _, reward, _, _, info = env.step(HOLD)
     assert reward == 1
     assert info["kills"] == 1
     assert len(env.critter) == critters.N_CRITTERS  # the field was cleared, new ones came
-    assert (critters._distance(env.critter, env.marine) > critters.SAFE).all()
+    assert (np.hypot(*(env.critter[:, None] - env.marine).T) > critters.SAFE).all()
     env.reset(seed=0)
     env.marine_health[:] = [1.0, 0.0, 0.0]
     env.critter = env.marine[:1] + np.array([0.5, 0.0])

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dtsemnet.rl import pysc2_adapter as adapter
-from dtsemnet.rl.critters import ACTION_NAMES, ATTACK, FEATURE_NAMES, HEADING, HOLD, MarinesAndCritters, look
+from dtsemnet.rl.critters import ACTION_NAMES, FEATURE_NAMES, MarinesAndCritters
 from dtsemnet.rl.pysc2_adapter import (
     ENEMY,
     MARINE,
@@ -26,6 +26,7 @@ from dtsemnet.rl.pysc2_adapter import (
     outcome,
     read_units,
 )
+from dtsemnet.rl.skirmish import ATTACK, HEADING, HOLD, look
 
 SIZE = (64, 48)
 START = np.array([32.0, -24.0])

@@ -18,25 +18,29 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-__all__ = ["MarinesAndCritters", "ACTION_NAMES", "FEATURE_NAMES", "describe", "look", "middle"]
+from dtsemnet.rl.skirmish import (
+    CRITTER_HEALTH,
+    FIELD,
+    HOLD,
+    MARINE_HEALTH,
+    N_SHOWN,
+    SECTORS,
+    SIGHT,
+    fight,
+    in_sight,
+    look,
+    observe,
+)
+
+__all__ = ["ACTION_NAMES", "FEATURE_NAMES", "MarinesAndCritters"]
 
 FloatArray = NDArray[np.float64]
 
-N_MARINES, N_CRITTERS, N_SHOWN = 3, 25, 4
-FIELD = 40.0
-"""Side of the field; all lengths are in the same unit, all times in steps."""
-SIGHT, RANGE, MARINE_SPEED = 9.0, 5.0, 1.0
-MARINE_HEALTH, SHOT, RELOAD = 45.0, 12.0, 2
-NOTICE, BITE_RANGE, CRITTER_SPEED = 7.0, 1.0, 1.3
-CRITTER_HEALTH, BITE = 35.0, 3.0
+N_MARINES, N_CRITTERS = 3, 25
 SAFE = 10.0
 """New critters keep this distance from every marine."""
-FADING = 0.99
-"""What is known of a sector fades by this factor with each step."""
 
-SECTORS = ("east", "north-east", "north", "north-west", "west", "south-west", "south", "south-east")
 ORDERS = (*(f"go {sector}" for sector in SECTORS), "attack", "hold")
-ATTACK, HOLD = len(SECTORS), len(SECTORS) + 1
 ACTION_NAMES = tuple(f"marine {i}: {order}" for i in range(N_MARINES) for order in ORDERS)
 """Names of the 30 actions: three marines, ten orders each."""
 FEATURE_NAMES = (
@@ -48,9 +52,6 @@ FEATURE_NAMES = (
 
 _FOG, _GROUND, _HIDDEN = (178, 182, 186), (250, 248, 242), (150, 154, 158)
 _CRITTER, _MARINE, _HEALTH = (200, 40, 40), (30, 70, 200), (60, 150, 60)
-_ANGLE = np.arange(len(SECTORS)) * np.pi / 4
-HEADING = np.stack([np.cos(_ANGLE), np.sin(_ANGLE)], axis=1)
-"""Unit vectors of the sectors, x to the east, y to the north."""
 
 
 class MarinesAndCritters(gym.Env[NDArray[np.float32], np.int64]):
@@ -93,25 +94,20 @@ class MarinesAndCritters(gym.Env[NDArray[np.float32], np.int64]):
         self.marine_health = np.full(N_MARINES, MARINE_HEALTH)
         self.reload = np.zeros(N_MARINES)
         self.order = np.full(N_MARINES, HOLD)
-        self.seen = np.zeros(len(SECTORS))
         self.kills = 0
         self._scatter()
-        self._look()
+        self.seen = look(np.zeros(len(SECTORS)), self.marine)
         return self._observe(), self._info()
 
     def step(self, action: Any) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         """Command one marine, then let everybody move, shoot and bite."""
         marine, order = divmod(int(action), len(ORDERS))
         self.order[marine] = order
-        alive_before = int(self._alive.sum())
-        self._move_marines()
-        kills = self._shoot()
-        self._move_critters()
-        lost = alive_before - int(self._alive.sum())
-        self.kills += kills
-        if not len(self.critter):
-            self._scatter()
-        self._look()
+        lost = int(self._alive.sum())
+        fight(self.order, self.marine, self.marine_health, self.reload, self.critter, self.critter_health)
+        lost -= int(self._alive.sum())
+        kills = self._bury()
+        self.seen = look(self.seen, self.marine[self._alive])
         return self._observe(), float(kills - lost), not self._alive.any(), False, self._info()
 
     def render(self) -> Any:
@@ -128,7 +124,7 @@ class MarinesAndCritters(gym.Env[NDArray[np.float32], np.int64]):
         cell = FIELD / side
         row, column = np.divmod(np.arange(side * side), side)
         centre = (np.column_stack([column, row]) + 0.5) * cell
-        sight = (_distance(centre.astype(np.float64), self.marine[self._alive]) <= SIGHT).any(axis=1)
+        sight = in_sight(centre, self.marine[self._alive])
         grid = np.where(sight, " ", ".").reshape(side, side)
         for where, mark in ((self.critter[self._visible()], "c"), (self.marine[self._alive], "M")):
             column, row = np.clip((where / cell).astype(np.int64), 0, side - 1).T
@@ -157,113 +153,30 @@ class MarinesAndCritters(gym.Env[NDArray[np.float32], np.int64]):
         places: list[FloatArray] = []
         while len(places) < N_CRITTERS:
             place = self.np_random.uniform(0.0, FIELD, (1, 2))
-            if (_distance(place, self.marine[self._alive]) > SAFE).all():
+            if (np.hypot(*(place - self.marine[self._alive]).T) > SAFE).all():
                 places.append(place)
         self.critter = np.concatenate(places)
         self.critter_health = np.full(N_CRITTERS, CRITTER_HEALTH)
 
-    def _visible(self) -> NDArray[np.bool_]:
-        return np.asarray((_distance(self.critter, self.marine[self._alive]) <= SIGHT).any(axis=1))
-
-    def _move_marines(self) -> None:
-        visible = self.critter[self._visible()]
-        for i in np.flatnonzero(self._alive):
-            if self.order[i] < ATTACK:
-                self.marine[i] += MARINE_SPEED * HEADING[self.order[i]]
-            elif self.order[i] == ATTACK and len(visible):
-                gap = visible - self.marine[i]
-                distance = np.hypot(*gap.T)
-                nearest = int(distance.argmin())
-                if distance[nearest] > RANGE:
-                    self.marine[i] += MARINE_SPEED * gap[nearest] / distance[nearest]
-        np.clip(self.marine, 0.0, FIELD, out=self.marine)
-
-    def _shoot(self) -> int:
-        """Let loaded marines shoot the nearest critter in range; count the dead and remove them."""
-        self.reload = np.maximum(self.reload - 1, 0)
-        for i in np.flatnonzero(self._alive & (self.reload == 0) & (self.order >= ATTACK)):
-            distance = np.hypot(*(self.critter - self.marine[i]).T)
-            distance[self.critter_health <= 0] = np.inf
-            target = int(distance.argmin())
-            if distance[target] <= RANGE:
-                self.critter_health[target] -= SHOT
-                self.reload[i] = RELOAD
+    def _bury(self) -> int:
+        """Take the dead critters away and count them; when none is left, new ones appear."""
         standing = self.critter_health > 0
-        self.critter, self.critter_health = self.critter[standing], self.critter_health[standing]
-        return int((~standing).sum())
+        kills = len(standing) - int(standing.sum())
+        if kills:
+            self.critter, self.critter_health = self.critter[standing], self.critter_health[standing]
+            self.kills += kills
+        if not len(self.critter):
+            self._scatter()
+        return kills
 
-    def _move_critters(self) -> None:
-        """Let critters that noticed a marine run at the nearest, and bite where they are close enough."""
-        alive = np.flatnonzero(self._alive)
-        if not len(self.critter) or not len(alive):
-            return
-        distance = _distance(self.critter, self.marine[alive])
-        prey, gap = alive[distance.argmin(axis=1)], distance.min(axis=1)
-        bites = gap <= BITE_RANGE
-        runs = ~bites & (gap <= NOTICE)
-        stride = np.minimum(CRITTER_SPEED, gap[runs] - BITE_RANGE / 2) / gap[runs]
-        self.critter[runs] += stride[:, None] * (self.marine[prey[runs]] - self.critter[runs])
-        np.subtract.at(self.marine_health, prey[bites], BITE)
-        self.marine_health = np.maximum(self.marine_health, 0.0)
-
-    def _look(self) -> None:
-        self.seen = look(self.seen, self.marine[self._alive])
+    def _visible(self) -> NDArray[np.bool_]:
+        return in_sight(self.critter, self.marine[self._alive])
 
     def _observe(self) -> NDArray[np.float32]:
-        own = np.column_stack([2 * self.marine / FIELD - 1, self.marine_health / MARINE_HEALTH, self.reload / RELOAD])
-        visible = self._visible()
-        gap = self.critter[visible] - middle(self.marine[self._alive], FIELD / 2)
-        return describe(own, self._alive, gap, self.critter_health[visible] / CRITTER_HEALTH, self.seen)
+        return observe(self.marine, self.marine_health, self.reload, self.critter, self.critter_health, self.seen)
 
     def _info(self) -> dict[str, Any]:
         return {"kills": self.kills, "marines": int(self._alive.sum())}
-
-
-def middle(marine: FloatArray, default: float) -> FloatArray:
-    """Give the middle of the living marines, or a default place on both axes when all are dead."""
-    return np.asarray(marine.mean(axis=0) if len(marine) else np.full(2, default))
-
-
-def look(seen: FloatArray, marine: FloatArray) -> FloatArray:
-    """Let what was seen of the sectors fade, and note those seen now.
-
-    A sector counts as seen if some living marine sees its near part, one sight ahead of the middle of them all.
-
-    Examples
-    --------
-    >>> look(np.ones(8), np.empty((0, 2)))[0], look(np.zeros(8), np.array([[5.0, 5.0]]))[0]
-    (np.float64(0.99), np.float64(1.0))
-    """
-    seen = FADING * seen
-    if len(marine):
-        # A lone marine looks exactly one sight ahead, and rounding must not hide a sector from it.
-        spot = marine.mean(axis=0) + (1 - 1e-9) * SIGHT * HEADING
-        seen[(_distance(spot, marine) <= SIGHT).any(axis=1)] = 1.0
-    return seen
-
-
-def describe(
-    own: FloatArray, alive: NDArray[np.bool_], gap: FloatArray, health: FloatArray, seen: FloatArray
-) -> NDArray[np.float32]:
-    """Lay out the 32 features.
-
-    Parameters
-    ----------
-    own : ndarray of shape (3, 4)
-        Of each marine: place, health and time to reload, in units of their largest values.
-    alive : ndarray of shape (3,)
-        Which marines live; the others show as 0.
-    gap, health : ndarray of shape (n_visible, 2), (n_visible,)
-        Places of the enemies in sight, relative to the middle of the marines, and the share of their health.
-    seen : ndarray of shape (8,)
-        How lately each sector was seen.
-    """
-    near = np.zeros((N_SHOWN, 3))
-    order = np.argsort(np.hypot(*gap.T), kind="stable")[:N_SHOWN]
-    near[: len(order), :2] = gap[order] / (2 * SIGHT)
-    near[: len(order), 2] = health[order]
-    shown = np.where(alive[:, None], own, 0.0)
-    return np.clip(np.concatenate([shown.ravel(), near.ravel(), seen]), -1.0, 1.0).astype(np.float32)
 
 
 def _disc(image: FloatArray, place: FloatArray, radius: float, color: tuple[int, int, int]) -> None:
@@ -276,12 +189,6 @@ def _disc(image: FloatArray, place: FloatArray, radius: float, color: tuple[int,
     distance = np.hypot(row + 0.5 - centre[0], column + 0.5 - centre[1])[: part.shape[0], : part.shape[1]]
     share = np.clip(radius * scale - distance + 0.5, 0.0, 1.0)[..., None]
     part[:] = share * np.array(color) + (1 - share) * part
-
-
-def _distance(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Compute the distances of all pairs."""
-    gap = a[:, None] - b[None]
-    return np.asarray(np.hypot(gap[..., 0], gap[..., 1]))
 
 
 def register() -> None:

@@ -28,7 +28,8 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
-from dtsemnet.rl.critters import ACTION_NAMES, ATTACK, FEATURE_NAMES, HEADING, N_MARINES, ORDERS, describe, look, middle
+from dtsemnet.rl.critters import ACTION_NAMES, FEATURE_NAMES, N_MARINES, ORDERS
+from dtsemnet.rl.skirmish import ATTACK, HEADING, describe, look, middle
 
 __all__ = [
     "Command",
