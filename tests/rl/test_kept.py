@@ -7,8 +7,9 @@ import pytest
 from stable_baselines3 import PPO, SAC
 
 from dtsemnet.rl import evaluate
+from dtsemnet.rl.agents import build_agent
 from dtsemnet.rl.configurations import read_environment
-from dtsemnet.rl.kept import Kept, load_kept
+from dtsemnet.rl.kept import Kept, load_agent, load_kept
 from dtsemnet.rl.runs import Run, execute
 from dtsemnet.tree import Encoder, Model, Topology, Tree
 
@@ -38,6 +39,14 @@ def test_an_agent_behind_normalisation_gets_its_statistics_back(tmp_path):
     assert kept.playable() is kept.policy
     with pytest.raises(TypeError, match="'mlp' is no tree"):
         kept.named()
+
+
+@pytest.mark.filterwarnings("error::UserWarning")
+def test_an_agent_with_returns_of_several_steps_is_loaded_without_a_warning(tmp_path):
+    configuration = read_environment("LunarLanderContinuous-v3").configuration("mlp", {"n_envs": 1, "n_steps": 3})
+    agent, _ = build_agent(configuration, seed=1)
+    agent.save(tmp_path / "best.zip")
+    assert load_agent(tmp_path, configuration).replay_buffer.n_steps == 3
 
 
 def test_a_tree_that_knows_fewer_actions_plays_by_their_numbers():

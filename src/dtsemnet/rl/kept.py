@@ -108,7 +108,10 @@ def load_agent(folder: Path, configuration: Configuration, name: str = "best") -
     if isinstance(worlds, VecNormalize):
         worlds = VecNormalize.load(str(folder / f"{name}.pkl"), worlds.venv)
         worlds.training = False
-    return algorithm_of(configuration).load(folder / f"{name}.zip", env=worlds, device="cpu")
+    # A buffer that was chosen for returns of several steps is chosen again: taken for one of the user's, it would make
+    # stable-baselines3 warn that it may not know of them.
+    chosen = {"replay_buffer_class": None}
+    return algorithm_of(configuration).load(folder / f"{name}.zip", env=worlds, device="cpu", custom_objects=chosen)
 
 
 def _configuration(about: dict[str, Any]) -> Configuration:
