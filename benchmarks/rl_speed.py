@@ -22,7 +22,7 @@ from measure import table
 from stable_baselines3 import PPO, SAC
 from stable_baselines3.common.env_util import make_vec_env
 
-from dtsemnet.nn import StraightThrough
+from dtsemnet.nn import Selector, StraightThrough, TopK
 from dtsemnet.rl import LeanPPO, LeanSAC, TopKSAC, TreePolicy, TreeSACPolicy
 
 FLOOR = 0.8
@@ -54,12 +54,17 @@ PPO_CASES = tuple(
         Case("LunarLander-v3", 5, (32, 32), pooling=1.0, copies=8, n_steps=256, batch=64, epochs=10),
     )
 )
+GRADIENT_STEPS, BATCH, WARM_UP = 32, 256, 2_000
+SAC_KINDS: dict[type[SAC], tuple[Selector, int]] = {
+    TopKSAC: (TopK(4, temperature=0.5), 2 * GRADIENT_STEPS + GRADIENT_STEPS // 2),
+    LeanSAC: (StraightThrough(), GRADIENT_STEPS),
+}
+"""How a tree weighs its leaves, and the gradient steps of an update."""
 SAC_CASES = tuple(
     Case(env, depth, critic, kind=kind)
-    for kind in (TopKSAC, LeanSAC)
+    for kind in SAC_KINDS
     for env, depth, critic in (("LunarLanderContinuous-v3", 4, (256, 256)), ("BipedalWalker-v3", 7, (512, 512)))
 )
-GRADIENT_STEPS, BATCH, WARM_UP = 32, 256, 2_000
 
 
 def records() -> list[dict[str, Any]]:
@@ -157,12 +162,11 @@ def _sac_pair(case: Case) -> tuple[Run, Run]:
         made.learn(WARM_UP)  # random actions, to fill the buffer
         return lambda: made.train(GRADIENT_STEPS, BATCH), n_gradient_steps
 
-    selector = None if case.kind is TopKSAC else StraightThrough()
+    selector, n_steps = SAC_KINDS[case.kind]
     parts = {"max_depth": case.depth, "net_arch": list(case.critic), "selector": selector}
     tree = case.kind(TreeSACPolicy, case.env, policy_kwargs=parts, **options)
     arch = {"net_arch": {"pi": [hidden, hidden], "qf": list(case.critic)}}
     network = SAC("MlpPolicy", case.env, policy_kwargs=arch, train_freq=64, gradient_steps=GRADIENT_STEPS, **options)
-    n_steps = 2 * GRADIENT_STEPS + GRADIENT_STEPS // 2 if case.kind is TopKSAC else GRADIENT_STEPS
     return agent(tree, n_steps), agent(network, GRADIENT_STEPS)
 
 

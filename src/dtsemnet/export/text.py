@@ -13,6 +13,7 @@ from typing import Any
 
 from dtsemnet.export.text_print import Printed, print_tree
 from dtsemnet.export.words import MOST_DIGITS, number_text
+from dtsemnet.export.words_view import view_of
 from dtsemnet.tree import Tree
 
 __all__ = ["to_text"]
@@ -84,9 +85,10 @@ def to_text(
         raise ValueError(f"fold must be a share, 0 <= fold < 1, got {fold!r}.")
     if fold and X is None:
         raise ValueError(f"fold={fold} needs rows to tell which terms are small; pass X.")
-    printed = print_tree(tree, X, digits, float(fold), max_terms, output_names)
+    view = view_of(tree)
     if output_names is not None:
-        _check_names(output_names, printed.view.tree)
+        _check_names(output_names, view.tree)
+    printed = print_tree(view, X, digits, float(fold), max_terms, output_names)
     notes = _notes(printed)
     return "\n".join([*_lines(printed, width), *([""] if notes else []), *notes])
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dtsemnet.export.text_digits import aligned, choose_digits, fold_small, spread
 from dtsemnet.export.words import Digits, Question, Sum, number_text, question, write_sum
-from dtsemnet.export.words_view import View, view_of
+from dtsemnet.export.words_view import View
 
 __all__ = ["Printed", "print_tree"]
 
@@ -48,10 +48,10 @@ class Printed:
 
 
 def print_tree(
-    tree: Any, X: Any, digits: int | None, fold: float, max_terms: int | None, names: Sequence[str] | None
+    view: View, X: Any, digits: int | None, fold: float, max_terms: int | None, names: Sequence[str] | None
 ) -> Printed:
     """Write all nodes; arguments as in :func:`dtsemnet.export.to_text`."""
-    return _Printer(view_of(tree), X, digits, fold, max_terms, names).run()
+    return _Printer(view, X, digits, fold, max_terms, names).run()
 
 
 class _Printer:
