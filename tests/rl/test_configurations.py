@@ -9,11 +9,11 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import VecNormalize
 
 from dtsemnet.rl import AnnealEntropy, AnnealPooling, critters
-from dtsemnet.rl.agents import AGENTS, build_agent, build_worlds, check_settings
+from dtsemnet.rl.agents import AGENTS, STUDENTS, build_agent, build_worlds, check_settings
 from dtsemnet.rl.configurations import environment_names, parse_setting, read_environment
 
 ALL = [read_environment(name) for name in environment_names()]
-TRAINED = [(known, agent) for known in ALL for agent in known.agents if agent != "viper"]
+TRAINED = [(known, agent) for known in ALL for agent in known.agents if agent not in STUDENTS]
 # Two rollouts: the learning rate of the last update is 0, where it decays.
 TINY_PPO = {"steps": 16, "n_envs": 2, "n_steps": 4, "batch_size": 4, "n_epochs": 1}
 TINY_SAC = {"steps": 24, "n_envs": 1, "learning_starts": 8, "train_freq": 8, "gradient_steps": 2, "batch_size": 4}

@@ -121,20 +121,21 @@ def test_agents_that_are_no_tree_leave_none(tmp_path):
     assert (run.folder / "best.zip").is_file()
 
 
-def test_viper_learns_from_the_network_of_its_seed(tmp_path):
+@pytest.mark.parametrize("agent", ["viper", "dtsemnet-viper"])
+def test_imitation_learns_from_the_network_of_its_seed(tmp_path, agent):
     rounds = {"rounds": 2, "round_steps": 60, "round_episodes": 2, "depth": 2}
-    run = asked(tmp_path, "viper", **rounds)
+    run = asked(tmp_path, agent, **rounds)
     record = execute(run)
     found = lines(tmp_path / "results" / "rl.jsonl")
-    assert [line["agent"] for line in found] == ["mlp", "viper"]
+    assert [line["agent"] for line in found] == ["mlp", agent]
     assert found[1] == record
     assert (record["steps"], record["algorithm"]) == (120, "VIPER")
     model = Model.load(run.tree)
     assert model.tree.depth <= 2
     assert {column.name for column in model.encoder.columns} == set(run.configuration.environment.features)
     assert evaluate(model, "CartPole-v1", range(500, 510)) == record["test"]["rewards"]
-    execute(asked(tmp_path, "viper", **rounds | {"depth": 1}), fresh=True)
-    assert [line["agent"] for line in lines(tmp_path / "results" / "rl.jsonl")] == ["mlp", "viper", "viper"]
+    execute(asked(tmp_path, agent, **rounds | {"depth": 1}), fresh=True)
+    assert [line["agent"] for line in lines(tmp_path / "results" / "rl.jsonl")] == ["mlp", agent, agent]
 
 
 def test_a_folder_is_not_mixed_up(tmp_path):

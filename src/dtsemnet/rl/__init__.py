@@ -23,6 +23,7 @@ from dtsemnet.rl.continuous import RegressionActor, TreeSACPolicy
 from dtsemnet.rl.critters import MarinesAndCritters, register
 from dtsemnet.rl.evaluation import evaluate
 from dtsemnet.rl.extraction import policy_tree
+from dtsemnet.rl.imitation import imitate, viper
 from dtsemnet.rl.lean_ppo import LeanPPO
 from dtsemnet.rl.lean_sac import LeanSAC
 from dtsemnet.rl.policies import ActorPolicy, TreePolicy
@@ -31,7 +32,6 @@ from dtsemnet.rl.rendering import render
 from dtsemnet.rl.rivals import DGTPolicy, ICCTPolicy, SoftTreePolicy
 from dtsemnet.rl.sac import TopKSAC
 from dtsemnet.rl.training import train
-from dtsemnet.rl.viper import viper
 
 __all__ = [
     "TreePolicy",
@@ -48,6 +48,7 @@ __all__ = [
     "DGTPolicy",
     "ICCTPolicy",
     "SoftTreePolicy",
+    "imitate",
     "viper",
     "ActorPolicy",
     "DiscreteActor",

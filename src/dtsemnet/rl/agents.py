@@ -16,7 +16,7 @@ A recipe makes the policy of an agent: for discrete actions it is trained by PPO
 ``entropy_end``       of SAC: the target entropy per action dimension falls to it from ``entropy``, -1 by
                       default, between the shares ``entropy_since`` and ``entropy_until`` of the steps
 ``top_k``             leaves of the Top-k selector, and ``temperature`` its temperature
-``rounds``            of VIPER, ``round_steps`` in each, ``round_episodes`` to judge its tree
+``rounds``            of imitation, ``round_steps`` in each, ``round_episodes`` to judge its tree
 ===================== ==================================================================
 """
 
@@ -28,6 +28,7 @@ from typing import Any
 
 import gymnasium as gym
 from gymnasium import spaces
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from stable_baselines3 import SAC
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
@@ -36,6 +37,7 @@ from stable_baselines3.common.utils import LinearSchedule
 from stable_baselines3.common.vec_env import VecEnv, VecNormalize
 from torch import nn
 
+from dtsemnet.estimators import DTSemNetClassifier, DTSemNetRegressor
 from dtsemnet.nn import StraightThrough, TopK
 from dtsemnet.rl.annealing import AnnealEntropy, AnnealPooling
 from dtsemnet.rl.configurations import Configuration
@@ -48,7 +50,7 @@ from dtsemnet.rl.policies import TreePolicy
 from dtsemnet.rl.rivals import DGTPolicy, ICCTPolicy, SoftTreePolicy
 from dtsemnet.rl.sac import TopKSAC
 
-__all__ = ["AGENTS", "algorithm_of", "build_agent", "build_worlds", "check_settings"]
+__all__ = ["AGENTS", "STUDENTS", "algorithm_of", "build_agent", "build_student", "build_worlds", "check_settings"]
 
 ACTIVATIONS = {"tanh": nn.Tanh, "relu": nn.ReLU}
 OURS = (
@@ -60,8 +62,8 @@ OURS = (
 HANDED = ("policy", "env", "seed", "device", "verbose", "policy_kwargs", "tensorboard_log", "kwargs")
 """Options of algorithms that are no settings."""
 RATES = ("learning_rate", "actor_learning_rate", "leaf_learning_rate")
-VIPER = ("rounds", "round_steps", "round_episodes")
-"""Settings of VIPER: rounds of DAgger, steps in each, and episodes that judge its tree."""
+ROUNDS = ("rounds", "round_steps", "round_episodes")
+"""Settings of imitation: rounds of DAgger, steps in each, and episodes that judge its tree."""
 
 Settings = Mapping[str, Any]
 Recipe = tuple[type[BaseAlgorithm], Any, Callable[[Settings], dict[str, Any]]]
@@ -119,6 +121,20 @@ def build_worlds(configuration: Configuration) -> VecEnv:
     return VecNormalize(worlds, norm_reward=False) if settings.get("normalize") else worlds
 
 
+def build_student(configuration: Configuration, seed: int) -> Any:
+    """Build the estimator whose tree imitates a network.
+
+    Examples
+    --------
+    >>> from dtsemnet.rl.configurations import read_environment
+    >>> build_student(read_environment("CartPole-v1").configuration("viper"), seed=1)
+    DecisionTreeClassifier(max_depth=4, random_state=1)
+    """
+    classifier, regressor = STUDENTS[configuration.agent]
+    kind = regressor if issubclass(algorithm_of(configuration), SAC) else classifier
+    return kind(max_depth=configuration.settings["depth"], random_state=seed)
+
+
 def algorithm_of(configuration: Configuration) -> type[BaseAlgorithm]:
     """Name the algorithm that trains an agent."""
     return _recipe(configuration)[0]
@@ -127,7 +143,7 @@ def algorithm_of(configuration: Configuration) -> type[BaseAlgorithm]:
 def check_settings(configuration: Configuration) -> None:
     """Refuse agents and settings that do not exist."""
     algorithm = algorithm_of(configuration)
-    allowed = {*OURS, *_options(algorithm), *(VIPER if configuration.agent == "viper" else ())}
+    allowed = {*OURS, *_options(algorithm), *(ROUNDS if configuration.agent in STUDENTS else ())}
     for name in configuration.settings:
         if name not in allowed:
             raise ValueError(f"{configuration.agent} has no setting {name!r}; there are {', '.join(sorted(allowed))}.")
@@ -211,6 +227,7 @@ AGENTS: dict[str, dict[str, Recipe]] = {
         "icct": (LeanPPO, ICCTPolicy, _rival),
         "soft": (LeanPPO, SoftTreePolicy, _rival),
         "viper": (LeanPPO, "MlpPolicy", _mlp("vf")),
+        "dtsemnet-viper": (LeanPPO, "MlpPolicy", _mlp("vf")),
     },
     "continuous": {
         "dtsemnet": (TopKSAC, TreeSACPolicy, _top_k),
@@ -223,6 +240,12 @@ AGENTS: dict[str, dict[str, Recipe]] = {
             _regressor(selector=CrispTurns(), splits=AxisSplits, leaves=SparseLinearLeaves),
         ),
         "viper": (LeanSAC, "MlpPolicy", _mlp("qf")),
+        "dtsemnet-viper": (LeanSAC, "MlpPolicy", _mlp("qf")),
     },
 }
-"""Recipes by the kind of actions. VIPER imitates the agent mlp."""
+"""Recipes by the kind of actions. Those of ``STUDENTS`` are of the agent mlp, which these imitate."""
+STUDENTS: dict[str, tuple[type[Any], type[Any]]] = {
+    "viper": (DecisionTreeClassifier, DecisionTreeRegressor),
+    "dtsemnet-viper": (DTSemNetClassifier, DTSemNetRegressor),
+}
+"""What imitates a network: estimators for discrete and for continuous actions."""

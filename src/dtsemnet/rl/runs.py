@@ -22,14 +22,14 @@ import torch
 from stable_baselines3.common import logger as logs
 
 from dtsemnet.bench.records import Record, append_record, mend, read_records
-from dtsemnet.rl.agents import build_agent, check_settings
+from dtsemnet.rl.agents import STUDENTS, build_agent, build_student, check_settings
 from dtsemnet.rl.configurations import Configuration
 from dtsemnet.rl.evaluation import JUDGING_EPISODES, JUDGING_SEEDS, TEST_SEEDS, evaluate, summary
 from dtsemnet.rl.extraction import named_model
+from dtsemnet.rl.imitation import imitate
 from dtsemnet.rl.judging import Progress
 from dtsemnet.rl.kept import load_agent
 from dtsemnet.rl.training import CHECKPOINT, train, versions
-from dtsemnet.rl.viper import viper
 from dtsemnet.tree import Model
 from dtsemnet.tree.atomic import write_atomically
 
@@ -146,7 +146,7 @@ def execute(
 
 
 def _do(run: Run, checkpoint_minutes: float, watch: Watch | None) -> Record:
-    if run.configuration.agent == "viper":
+    if run.configuration.agent in STUDENTS:
         return _imitate(run, checkpoint_minutes, watch)
     environment = run.configuration.environment
     agent, callbacks = build_agent(run.configuration, run.seed)
@@ -172,7 +172,7 @@ def _do(run: Run, checkpoint_minutes: float, watch: Watch | None) -> Record:
 
 
 def _imitate(run: Run, checkpoint_minutes: float, watch: Watch | None) -> Record:
-    """Let VIPER imitate the agent ``mlp`` of the same seed, which is trained first if it is not there."""
+    """Let a tree imitate the agent ``mlp`` of the same seed, which is trained first if it is not there."""
     settings, environment = run.configuration.settings, run.configuration.environment
     same = {name: settings[name] for name in ("steps", "judge_every", "judge_episodes") if name in settings}
     school = Run(environment.configuration("mlp", same), run.seed, run.runs, run.results)
@@ -183,14 +183,16 @@ def _imitate(run: Run, checkpoint_minutes: float, watch: Watch | None) -> Record
             _publish(school, _do(school, checkpoint_minutes, watch), replace=False)
     n_rounds, n_steps = settings.get("rounds", 10), settings.get("round_steps", 2000)
     started, cpu = time.perf_counter(), time.process_time()
-    tree = viper(
+    student = build_student(run.configuration, run.seed)
+    tree = imitate(
         load_agent(school.folder, school.configuration),
         environment.environment,
-        max_depth=settings["depth"],
+        student,
         n_rounds=n_rounds,
         n_steps=n_steps,
         n_episodes=settings.get("round_episodes", 10),
         seed=run.seed,
+        watch=watch,
     )
     seconds = {"seconds": time.perf_counter() - started, "cpu_seconds": time.process_time() - cpu}
     named_model(tree, environment.features).save(run.folder / "best.json")
@@ -198,7 +200,7 @@ def _imitate(run: Run, checkpoint_minutes: float, watch: Watch | None) -> Record
         **run.asked,
         "key": run.key,
         "algorithm": "VIPER",
-        "policy": "CART",
+        "policy": type(student).__name__,
         "steps": n_rounds * n_steps,
         "test": summary(evaluate(tree, environment.environment, TEST_SEEDS)),
         **{name: round(value, 1) for name, value in seconds.items()},

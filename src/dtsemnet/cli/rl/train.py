@@ -78,7 +78,7 @@ def run(
 
 def _work(asked: Run, fresh: bool, checkpoint: float, *, quiet: bool) -> dict[str, Any]:
     """Train with progress; a Ctrl-C says how to go on."""
-    from dtsemnet.rl.agents import check_settings
+    from dtsemnet.rl.agents import STUDENTS, check_settings
     from dtsemnet.rl.runs import execute, has_tensorboard
 
     check_settings(asked.configuration)
@@ -86,8 +86,8 @@ def _work(asked: Run, fresh: bool, checkpoint: float, *, quiet: bool) -> dict[st
         remark(f"this run is finished and recorded in {asked.results}; add --fresh to do it again.")
     else:
         remark(f"{'going on with' if asked.begun() and not fresh else 'training in'} {asked.folder}.")
-        if asked.configuration.agent == "viper":
-            remark("VIPER imitates the agent mlp of this seed, which is trained first if it is not there.")
+        if asked.configuration.agent in STUDENTS:
+            remark("it imitates the agent mlp of this seed, which is trained first if it is not there.")
         if not has_tensorboard():
             remark("TensorBoard is not installed (pip install tensorboard); the curves are in log-*.csv alone.")
     try:

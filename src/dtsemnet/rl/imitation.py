@@ -1,0 +1,226 @@
+"""Imitation: a tree learns from a trained agent, be that a network or anything else.
+
+DAgger (Ross, Gordon and Bagnell, 2011): the first round follows the teacher, later rounds follow the latest tree, so
+that the tree is taught where it goes itself; the teacher names the action at every step. Each round fits a student to
+all steps so far; the best of the trees by reward is kept.
+
+VIPER (Bastani, Pu and Solar-Lezama, 2018) is this with CART for a student, and steps where the choice matters
+count more, by ``max_a Q - min_a Q``. Where the teacher has no Q function, the logarithm of its action probabilities
+stands in, as in the paper. Continuous actions, which the paper does not treat, are fitted by squared error, and all
+steps count alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import torch
+from gymnasium import spaces
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.policies import ActorCriticPolicy
+from stable_baselines3.dqn.policies import DQNPolicy
+
+from dtsemnet.rl.evaluation import act_by_tree, evaluate
+from dtsemnet.rl.judging import Clock, Progress
+from dtsemnet.tree import Model, Tree
+from dtsemnet.tree.raw import as_model
+
+__all__ = ["imitate", "viper"]
+
+Advice = Callable[[NDArray[Any]], tuple[Any, float]]
+"""From an observation to the teacher's action, and how much the choice matters."""
+Step = tuple[NDArray[Any], Any, float]
+Watch = Callable[[Progress], None]
+
+
+def imitate(
+    teacher: BaseAlgorithm,
+    env: gym.Env[Any, Any] | str,
+    student: Any,
+    *,
+    n_rounds: int = 10,
+    n_steps: int = 2000,
+    n_episodes: int = 10,
+    seed: int = 0,
+    watch: Watch | None = None,
+) -> Model:
+    """Distil an agent into the tree that an estimator fits.
+
+    Parameters
+    ----------
+    teacher : agent of stable-baselines3
+        A trained agent; for discrete actions PPO, A2C or DQN. If it was trained behind ``VecNormalize``, it must still
+        have that environment; the tree reads raw observations.
+    env : gymnasium.Env or str
+        Where to act, without normalisation, or its name; a ``Box`` of observations, actions ``Discrete`` or a ``Box``
+        of one axis. By name the trees are judged faster.
+    student : estimator
+        Fitted anew in each round, as it is: its depth and ``random_state`` are its own. For discrete actions a
+        classifier such as ``DTSemNetClassifier``, for a ``Box`` a regressor such as ``DTSemNetRegressor``;
+        scikit-learn's decision trees and the baselines that end in a tree are taken too.
+    n_rounds, n_steps : int, default=10, 2000
+        Rounds of DAgger, and steps in each.
+    n_episodes : int, default=10
+        Episodes that judge each tree, the same for all.
+    seed : int, default=0
+        Of the environment; rounds and judges take it and the numbers behind it.
+    watch : callable, optional
+        Told a :class:`~dtsemnet.rl.judging.Progress` after each round.
+
+    Returns
+    -------
+    Model
+        The best tree; its classes are the actions that the teacher took, or its outputs the actions.
+
+    Examples
+    --------
+    >>> from stable_baselines3 import PPO
+    >>> from dtsemnet import DTSemNetClassifier
+    >>> teacher = PPO("MlpPolicy", "CartPole-v1", n_steps=64, batch_size=64, seed=0)
+    >>> student = DTSemNetClassifier(max_depth=2, random_state=0)
+    >>> imitate(teacher, "CartPole-v1", student, n_rounds=1, n_steps=50, n_episodes=1).tree.n_features
+    4
+    """
+    if min(n_rounds, n_steps, n_episodes) < 1:
+        raise ValueError(
+            f"n_rounds, n_steps and n_episodes must be at least 1, got {n_rounds}, {n_steps} and {n_episodes}."
+        )
+    world = gym.make(env) if isinstance(env, str) else env
+    discrete = is_discrete(world)
+    _check_student(student, discrete)
+    advise = _advice(teacher, discrete)
+    act: Callable[[NDArray[Any]], Any] = lambda x: advise(x)[0]  # noqa: E731
+    seen: list[Step] = []
+    best, best_reward, clock = None, -np.inf, Clock()
+    for n in range(n_rounds):
+        seen += _walk(world, act, advise, n_steps, seed + n)
+        model = _fit(student, seen)
+        act = _follow(model, world)
+        reward = float(np.mean(evaluate(model, env, range(seed + n_rounds, seed + n_rounds + n_episodes))))
+        if reward > best_reward:
+            best, best_reward = model, reward
+        if watch is not None:
+            spent, rest = clock.here(), (n_rounds - n - 1) / (n + 1)
+            watch(Progress(len(seen), n_rounds * n_steps, None, reward, best_reward, spent, spent * rest))
+    assert best is not None
+    return best
+
+
+def viper(
+    teacher: BaseAlgorithm,
+    env: gym.Env[Any, Any] | str,
+    *,
+    max_depth: int = 4,
+    n_rounds: int = 10,
+    n_steps: int = 2000,
+    n_episodes: int = 10,
+    seed: int = 0,
+    watch: Watch | None = None,
+) -> Model:
+    """Distil an agent into an axis-aligned tree, grown by CART.
+
+    Parameters
+    ----------
+    max_depth : int, default=4
+        Depth of the tree.
+    seed : int, default=0
+        Of the environment and of CART.
+    teacher, env, n_rounds, n_steps, n_episodes, watch
+        As of :func:`imitate`.
+
+    Returns
+    -------
+    Model
+        The best tree; its classes are the actions that the teacher took, or its outputs the actions.
+
+    Examples
+    --------
+    >>> from stable_baselines3 import PPO
+    >>> teacher = PPO("MlpPolicy", "CartPole-v1", n_steps=64, batch_size=64, seed=0)
+    >>> viper(teacher, "CartPole-v1", max_depth=2, n_rounds=1, n_steps=50, n_episodes=1).tree.depth <= 2
+    True
+    """
+    if max_depth < 1:
+        raise ValueError(f"max_depth must be at least 1, got {max_depth}.")
+    world = gym.make(env) if isinstance(env, str) else env
+    cart = DecisionTreeClassifier if is_discrete(world) else DecisionTreeRegressor
+    student = cart(max_depth=max_depth, random_state=seed)
+    rounds = {"n_rounds": n_rounds, "n_steps": n_steps, "n_episodes": n_episodes}
+    return imitate(teacher, env, student, **rounds, seed=seed, watch=watch)
+
+
+def is_discrete(env: gym.Env[Any, Any]) -> bool:
+    """Tell whether actions are ``Discrete`` or a ``Box``; refuse other environments."""
+    seen, done = env.observation_space, env.action_space
+    if (
+        not isinstance(seen, spaces.Box)
+        or not isinstance(done, spaces.Discrete | spaces.Box)
+        or len(done.shape or ()) > 1
+    ):
+        raise TypeError(f"env must have a Box of observations, and actions Discrete or a Box of one axis, got {done}.")
+    return isinstance(done, spaces.Discrete)
+
+
+def _check_student(student: Any, discrete: bool) -> None:
+    fits = is_classifier if discrete else is_regressor
+    if not isinstance(student, BaseEstimator) or not fits(student):
+        wanted, actions = ("classifier", "Discrete actions") if discrete else ("regressor", "a Box of actions")
+        raise TypeError(
+            f"student must be a {wanted} for {actions}, such as DTSemNet{wanted.capitalize()}(max_depth=4), "
+            f"got {student!r}."
+        )
+
+
+def _advice(teacher: BaseAlgorithm, discrete: bool) -> Advice:
+    policy, normalize = teacher.policy, teacher.get_vec_normalize_env()
+    if discrete and not isinstance(policy, ActorCriticPolicy | DQNPolicy):
+        raise TypeError(f"teacher must be a PPO, A2C or DQN agent, got the policy {type(policy).__name__}.")
+
+    def advise(x: NDArray[Any]) -> tuple[Any, float]:
+        seen = x if normalize is None else np.asarray(normalize.normalize_obs(x))
+        action = teacher.predict(seen, deterministic=True)[0]
+        if not discrete:
+            return action, 1.0
+        rows, _ = policy.obs_to_tensor(seen)
+        with torch.no_grad():
+            value: Any = policy.q_net(rows) if isinstance(policy, DQNPolicy) else _log_probabilities(policy, rows)
+        return int(action), float(value.max() - value.min())
+
+    return advise
+
+
+def _log_probabilities(policy: Any, rows: Any) -> Any:
+    distribution: Any = policy.get_distribution(rows).distribution
+    return distribution.logits
+
+
+def _walk(
+    env: gym.Env[Any, Any], act: Callable[[NDArray[Any]], Any], advise: Advice, n_steps: int, seed: int
+) -> list[Step]:
+    """Walk by ``act`` and note what the teacher would do."""
+    steps = []
+    x, _ = env.reset(seed=seed)
+    for _ in range(n_steps):
+        steps.append((np.ravel(x), *advise(x)))
+        x, _, over, cut, _ = env.step(act(x))
+        if over or cut:
+            x, _ = env.reset()
+    return steps
+
+
+def _fit(student: Any, seen: list[Step]) -> Model:
+    X, action, weight = (np.array(part) for part in zip(*seen))
+    weight = weight + 1e-6 * max(1.0, float(weight.max()))  # a teacher that never cares must not leave all at 0
+    fitted = clone(student).fit(X, action, weight)
+    return as_model(fitted if hasattr(fitted, "model_") else Tree.from_sklearn(fitted))
+
+
+def _follow(model: Model, env: gym.Env[Any, Any]) -> Callable[[NDArray[Any]], Any]:
+    act = act_by_tree(model, env)
+    return lambda x: act(np.asarray(x)[np.newaxis])[0]
