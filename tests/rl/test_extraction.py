@@ -7,13 +7,17 @@ import numpy as np
 import pytest
 import torch
 from gymnasium import spaces
+from hypothesis import given
+from hypothesis import strategies as st
 from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
 from dtsemnet.export import to_c, to_text
 from dtsemnet.rl import TopKSAC, TreePolicy, TreeSACPolicy, policy_tree
-from dtsemnet.tree import Model
+from dtsemnet.rl.extraction import named_model
+from dtsemnet.tree import Encoder, Model
 from rl.worlds import Echo, Sides, far_from_splits
+from strategies import points, trees
 
 CLIP = 1.5
 
@@ -126,3 +130,13 @@ def test_errors_name_the_way_out():
         policy_tree(agent, vec_normalize=other)
     with pytest.raises(TypeError, match="Box of numbers"):
         policy_tree(PPO(TreePolicy, "FrozenLake-v1", n_steps=64, device="cpu"))
+
+
+@given(data=st.data(), tree=trees(n_features=3))
+def test_names_change_nothing_but_names(data, tree):
+    # They once lost the guard of a regressor.
+    model = Model(Encoder.identity(tree.feature_labels), tree)
+    named = named_model(model, ["height", "speed", "angle"])
+    X = data.draw(points(3))
+    np.testing.assert_array_equal(named.predict(X), model.predict(X))
+    assert named.tree.feature_names == ("height", "speed", "angle")

@@ -137,19 +137,11 @@ def _output(space: spaces.Space[Any]) -> Output:
 
 
 def _named(tree: Tree, feature_names: Sequence[str], action_names: Sequence[str] | None) -> Tree:
-    class_names: Sequence[Any] | None = tree.class_names
+    class_names = tree.class_names
     if action_names is not None:
         if class_names is None:
             raise ValueError("action_names are for discrete actions, but these are continuous; leave them out.")
         if len(action_names) != len(class_names):
             raise ValueError(f"action_names must hold {len(class_names)} names, got {len(action_names)}.")
-        class_names = action_names
-    return Tree(
-        tree.topology,
-        tree.weight,
-        tree.bias,
-        tree.value,
-        tree.coef,
-        feature_names=list(feature_names),
-        class_names=class_names,
-    )
+        class_names = tuple(action_names)
+    return replace(tree, feature_names=tuple(feature_names), class_names=class_names)

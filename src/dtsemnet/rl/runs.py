@@ -184,7 +184,7 @@ def _imitate(run: Run, checkpoint_minutes: float, watch: Watch | None) -> Record
     n_rounds, n_steps = settings.get("rounds", 10), settings.get("round_steps", 2000)
     started, cpu = time.perf_counter(), time.process_time()
     student = build_student(run.configuration, run.seed)
-    tree = imitate(
+    found = imitate(
         load_agent(school.folder, school.configuration),
         environment.environment,
         student,
@@ -195,14 +195,15 @@ def _imitate(run: Run, checkpoint_minutes: float, watch: Watch | None) -> Record
         watch=watch,
     )
     seconds = {"seconds": time.perf_counter() - started, "cpu_seconds": time.process_time() - cpu}
-    named_model(tree, environment.features).save(run.folder / "best.json")
+    policy = named_model(found, environment.features)
+    policy.save(run.folder / "best.json")
     record = {
         **run.asked,
         "key": run.key,
         "algorithm": "VIPER",
         "policy": type(student).__name__,
         "steps": n_rounds * n_steps,
-        "test": summary(evaluate(tree, environment.environment, TEST_SEEDS)),
+        "test": summary(evaluate(policy, environment.environment, TEST_SEEDS)),
         **{name: round(value, 1) for name, value in seconds.items()},
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": versions(),
