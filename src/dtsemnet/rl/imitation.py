@@ -113,26 +113,20 @@ def imitate(
 
 
 def viper(
-    teacher: BaseAlgorithm,
-    env: gym.Env[Any, Any] | str,
-    *,
-    max_depth: int = 4,
-    n_rounds: int = 10,
-    n_steps: int = 2000,
-    n_episodes: int = 10,
-    seed: int = 0,
-    watch: Watch | None = None,
+    teacher: BaseAlgorithm, env: gym.Env[Any, Any] | str, *, max_depth: int = 4, seed: int = 0, **options: Any
 ) -> Model:
     """Distil an agent into an axis-aligned tree, grown by CART.
 
     Parameters
     ----------
+    teacher, env
+        As of :func:`imitate`.
     max_depth : int, default=4
         Depth of the tree.
     seed : int, default=0
         Of the environment and of CART.
-    teacher, env, n_rounds, n_steps, n_episodes, watch
-        As of :func:`imitate`.
+    **options
+        The others of :func:`imitate`: ``n_rounds``, ``n_steps``, ``n_episodes``, ``watch``.
 
     Returns
     -------
@@ -150,9 +144,7 @@ def viper(
         raise ValueError(f"max_depth must be at least 1, got {max_depth}.")
     world = gym.make(env) if isinstance(env, str) else env
     cart = DecisionTreeClassifier if is_discrete(world) else DecisionTreeRegressor
-    student = cart(max_depth=max_depth, random_state=seed)
-    rounds = {"n_rounds": n_rounds, "n_steps": n_steps, "n_episodes": n_episodes}
-    return imitate(teacher, env, student, **rounds, seed=seed, watch=watch)
+    return imitate(teacher, env, cart(max_depth=max_depth, random_state=seed), seed=seed, **options)
 
 
 def is_discrete(env: gym.Env[Any, Any]) -> bool:
