@@ -89,5 +89,15 @@ def test_curves_show_mean_and_range_over_seeds(tmp_path):
     assert [path.read_bytes() for path in save_figure(plot_curves(POLE, rows), tmp_path / "figures" / "curve")] == first
 
 
+def test_one_disaster_does_not_flatten_the_other_curves():
+    usual = {"step": list(range(1, 41)), "mean": [float(200 + n) for n in range(40)]}
+    disaster = usual | {"mean": [-10_000.0, *usual["mean"][1:]]}
+    for curve, cut in ((usual, False), (disaster, True)):
+        rows = summarise(POLE, [record() | {"curve": curve}])
+        bottom, top = plot_curves(POLE, rows).axes[0].get_ylim()
+        assert top - bottom < 400  # the published 500 is drawn, too
+        assert (bottom > min(curve["mean"])) == cut
+
+
 def test_nothing_is_drawn_without_curves():
     assert plot_curves(POLE, summarise(POLE, [])) is None

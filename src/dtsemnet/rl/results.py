@@ -133,7 +133,7 @@ in `results/rl/`. `dtsemnet rl train ENV --agent NAME --seed N` repeats a run.
 In the tables, {CAPTION}
 
 Learning curves show the mean of the episodes that judge a policy on the way (30, and more where it may be the best), as
-mean and range over seeds; dotted lines are published test scores.
+mean and range over seeds; dotted lines are published test scores. What lies far below all else is cut off.
 """
 
 
