@@ -92,7 +92,7 @@ def imitate(
             f"n_rounds, n_steps and n_episodes must be at least 1, got {n_rounds}, {n_steps} and {n_episodes}."
         )
     world = gym.make(env) if isinstance(env, str) else env
-    discrete = is_discrete(world)
+    discrete = _is_discrete(world)
     _check_student(student, discrete)
     advise = _advice(teacher, discrete)
     act: Callable[[NDArray[Any]], Any] = lambda x: advise(x)[0]  # noqa: E731
@@ -143,11 +143,11 @@ def viper(
     if max_depth < 1:
         raise ValueError(f"max_depth must be at least 1, got {max_depth}.")
     world = gym.make(env) if isinstance(env, str) else env
-    cart = DecisionTreeClassifier if is_discrete(world) else DecisionTreeRegressor
+    cart = DecisionTreeClassifier if _is_discrete(world) else DecisionTreeRegressor
     return imitate(teacher, env, cart(max_depth=max_depth, random_state=seed), seed=seed, **options)
 
 
-def is_discrete(env: gym.Env[Any, Any]) -> bool:
+def _is_discrete(env: gym.Env[Any, Any]) -> bool:
     """Tell whether actions are ``Discrete`` or a ``Box``; refuse other environments."""
     seen, done = env.observation_space, env.action_space
     if (
