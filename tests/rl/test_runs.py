@@ -155,6 +155,12 @@ def test_seeds_that_would_train_on_the_test_are_refused(seed, tmp_path):
         execute(asked(tmp_path, seed=seed))
 
 
+def test_imitation_is_not_chosen_by_episodes_of_the_test(tmp_path):
+    rounds = {"rounds": 40, "round_episodes": 100}
+    with pytest.raises(ValueError, match="not within 140 of the test's .* got 361; take 1 to 360"):
+        execute(asked(tmp_path, "viper", seed=361, **rounds))
+
+
 @pytest.mark.parametrize("settings", [{"steps": 128}, {"learning_rate": 0.1}])
 def test_runs_are_told_apart_by_seed_agent_and_settings(settings, tmp_path):
     keys = {asked(tmp_path).key, asked(tmp_path, seed=2).key, asked(tmp_path, "dgt").key}

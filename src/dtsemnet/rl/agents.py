@@ -28,7 +28,6 @@ from typing import Any
 
 import gymnasium as gym
 from gymnasium import spaces
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from stable_baselines3 import SAC
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
@@ -43,6 +42,7 @@ from dtsemnet.rl.annealing import AnnealEntropy, AnnealPooling
 from dtsemnet.rl.configurations import Configuration
 from dtsemnet.rl.continuous import TreeSACPolicy
 from dtsemnet.rl.evaluation import JUDGING_EPISODES, JUDGING_SEEDS
+from dtsemnet.rl.imitation import CART
 from dtsemnet.rl.lean_ppo import LeanPPO
 from dtsemnet.rl.lean_sac import LeanSAC
 from dtsemnet.rl.parts import AxisSplits, CrispTurns, QuantisedPaths, SparseLinearLeaves
@@ -245,7 +245,7 @@ AGENTS: dict[str, dict[str, Recipe]] = {
 }
 """Recipes by the kind of actions. Those of ``STUDENTS`` are of the agent mlp, which these imitate."""
 STUDENTS: dict[str, tuple[type[Any], type[Any]]] = {
-    "viper": (DecisionTreeClassifier, DecisionTreeRegressor),
+    "viper": CART,
     "dtsemnet-viper": (DTSemNetClassifier, DTSemNetRegressor),
 }
 """What imitates a network: estimators for discrete and for continuous actions."""

@@ -48,10 +48,8 @@ def plot_curves(environment: Environment, rows: Sequence[Row]) -> Figure | None:
         if row.published:
             ax.axhline(row.published["mean"], color=color, linewidth=1.0, linestyle=":")
     low, high = np.quantile(np.concatenate(judged), [0.05, 0.95])
-    bottom, top = (
-        2 * low - high,
-        max([*map(np.max, judged), *(row.published["mean"] for row in shown if row.published)]),
-    )
+    published = [row.published["mean"] for row in shown if row.published]
+    bottom, top = 2 * low - high, max(*map(np.max, judged), *published, high)
     if min(map(np.min, judged)) < bottom:
         ax.set_ylim(bottom, top + 0.05 * (top - bottom))
     ax.set(title=environment.title or environment.name, xlabel="step", ylabel="mean reward of the judges' episodes")

@@ -37,6 +37,8 @@ Advice = Callable[[NDArray[Any]], tuple[Any, float]]
 """From an observation to the teacher's action, and how much the choice matters."""
 Step = tuple[NDArray[Any], Any, float]
 Watch = Callable[[Progress], None]
+CART = (DecisionTreeClassifier, DecisionTreeRegressor)
+"""VIPER's students, for discrete and for continuous actions."""
 
 
 def imitate(
@@ -143,7 +145,8 @@ def viper(
     if max_depth < 1:
         raise ValueError(f"max_depth must be at least 1, got {max_depth}.")
     world = gym.make(env) if isinstance(env, str) else env
-    cart = DecisionTreeClassifier if _is_discrete(world) else DecisionTreeRegressor
+    classifier, regressor = CART
+    cart = classifier if _is_discrete(world) else regressor
     return imitate(teacher, env, cart(max_depth=max_depth, random_state=seed), seed=seed, **options)
 
 

@@ -134,7 +134,7 @@ def execute(
     (True, 4)
     """
     check_settings(run.configuration)
-    _check_seed(run.seed)
+    _check_seed(run)
     found = run.recorded()
     if found is not None and not fresh:
         return found
@@ -181,7 +181,7 @@ def _imitate(run: Run, checkpoint_minutes: float, watch: Watch | None) -> Record
         with _locked(school.folder / "lock"):
             _begin(school, fresh=False)
             _publish(school, _do(school, checkpoint_minutes, watch), replace=False)
-    n_rounds, n_steps = settings.get("rounds", 10), settings.get("round_steps", 2000)
+    (n_rounds, n_episodes), n_steps = _rounds(run), settings.get("round_steps", 2000)
     started, cpu = time.perf_counter(), time.process_time()
     student = build_student(run.configuration, run.seed)
     found = imitate(
@@ -190,7 +190,7 @@ def _imitate(run: Run, checkpoint_minutes: float, watch: Watch | None) -> Record
         student,
         n_rounds=n_rounds,
         n_steps=n_steps,
-        n_episodes=settings.get("round_episodes", 10),
+        n_episodes=n_episodes,
         seed=run.seed,
         watch=watch,
     )
@@ -253,13 +253,23 @@ def _publish(run: Run, record: Record, *, replace: bool) -> Record:
     return record
 
 
-def _check_seed(seed: int) -> None:
-    """Refuse a seed from which an agent would train on episodes that judge or test it."""
-    if seed < 0 or any(seed + n in seeds for n in range(100) for seeds in (JUDGING_SEEDS, TEST_SEEDS)):
+def _check_seed(run: Run) -> None:
+    """Refuse a seed from which an agent would train, or be chosen, on episodes that judge or test it."""
+    n_rounds, n_episodes = _rounds(run)
+    reach = max(100, n_rounds + n_episodes)
+    if run.seed < 0 or any(run.seed + n in seeds for n in range(reach) for seeds in (JUDGING_SEEDS, TEST_SEEDS)):
         raise ValueError(
-            f"seed must be at least 0 and not within 100 of the test's {TEST_SEEDS[0]} to {TEST_SEEDS[-1]} or the "
-            f"judges' {JUDGING_SEEDS[0]} to {JUDGING_SEEDS[-1]}, got {seed}; take 1 to 400."
+            f"seed must be at least 0 and not within {reach} of the test's {TEST_SEEDS[0]} to {TEST_SEEDS[-1]} or the "
+            f"judges' {JUDGING_SEEDS[0]} to {JUDGING_SEEDS[-1]}, got {run.seed}; take 1 to {TEST_SEEDS[0] - reach}."
         )
+
+
+def _rounds(run: Run) -> tuple[int, int]:
+    """Rounds of imitation and episodes that judge its trees, all with seeds of their own; none for other agents."""
+    if run.configuration.agent not in STUDENTS:
+        return 0, 0
+    settings = run.configuration.settings
+    return settings.get("rounds", 10), settings.get("round_episodes", 10)
 
 
 def _logger(folder: Path) -> logs.Logger:
