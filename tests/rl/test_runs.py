@@ -157,7 +157,7 @@ def test_seeds_that_would_train_on_the_test_are_refused(seed, tmp_path):
 
 def test_imitation_is_not_chosen_by_episodes_of_the_test(tmp_path):
     rounds = {"rounds": 40, "round_episodes": 100}
-    with pytest.raises(ValueError, match="not within 140 of the test's .* got 361; take 1 to 360"):
+    with pytest.raises(ValueError, match=r"not within 140 of the test's .* got 361; take 1 to 360"):
         execute(asked(tmp_path, "viper", seed=361, **rounds))
 
 
