@@ -81,6 +81,8 @@ def weights(name: str):
 
 CLASSES = {"max_iter": 12, "max_depth": 3}
 NUMBERS = {"max_iter": 12, "max_depth": 3}
+PATIENCE = {"n_iter_no_change": 3}
+CLIPPED = {"max_grad_norm": 0.5}
 
 # name: (estimator, data, parameters); what more an estimator is fitted with stands behind a "+" in the name.
 OURS = {
@@ -93,7 +95,7 @@ OURS = {
     "classes, paper, three starts": ("DTSemNetClassifier", "iris", {**CLASSES, "training": "paper", "n_init": 3}),
     "classes, one start": ("DTSemNetClassifier", "iris", {**CLASSES, "n_init": 1}),
     "classes, six starts": ("DTSemNetClassifier", "iris", {**CLASSES, "n_init": 6}),
-    "classes, early stopping": ("DTSemNetClassifier", "wine", {**CLASSES, "early_stopping": True, "n_iter_no_change": 3}),
+    "classes, early stopping": ("DTSemNetClassifier", "wine", {**CLASSES, "early_stopping": True, **PATIENCE}),
     "classes, no refit": ("DTSemNetClassifier", "iris", {**CLASSES, "refit": False}),
     "classes, two jobs": ("DTSemNetClassifier", "iris", {**CLASSES, "n_jobs": 2}),
     "classes, few rows": ("DTSemNetClassifier", "few", CLASSES),
@@ -130,7 +132,7 @@ OURS = {
     ),
     "numbers, no guard": ("DTSemNetRegressor", "diabetes", {**NUMBERS, "guard": False}),
     "numbers, one start": ("DTSemNetRegressor", "diabetes", {**NUMBERS, "n_init": 1}),
-    "numbers, early stopping": ("DTSemNetRegressor", "diabetes", {**NUMBERS, "early_stopping": True, "n_iter_no_change": 3}),
+    "numbers, early stopping": ("DTSemNetRegressor", "diabetes", {**NUMBERS, "early_stopping": True, **PATIENCE}),
     "numbers, no refit": ("DTSemNetRegressor", "diabetes", {**NUMBERS, "refit": False}),
     "numbers, three jobs": ("DTSemNetRegressor", "diabetes", {**NUMBERS, "n_jobs": 3}),
     "numbers, two outputs": ("DTSemNetRegressor", "pair", NUMBERS),
@@ -162,12 +164,12 @@ RIVALS = {
     "dgt": ("DGTClassifier", "iris", {"max_depth": 3, "max_iter": 10}),
     "dgt, settings": (
         "DGTClassifier", "iris",
-        {"max_depth": 2, "max_iter": 10, "optimizer": "rmsprop", "max_grad_norm": 0.5, "l1_penalty": 0.01, "decay": 0.9},
+        {"max_depth": 2, "max_iter": 10, "optimizer": "rmsprop", **CLIPPED, "l1_penalty": 0.01, "decay": 0.9},
     ),
     "dgt, numbers": ("DGTRegressor", "diabetes", {"max_depth": 3, "max_iter": 10}),
     "dgt, linear leaves": ("DGTRegressor", "diabetes", {"max_depth": 3, "max_iter": 10, "leaf": "linear"}),
     "soft": ("SoftTreeClassifier", "iris", {"max_depth": 3, "max_iter": 10}),
-    "soft, clipped": ("SoftTreeClassifier", "wine", {"max_depth": 2, "max_iter": 10, "max_grad_norm": 0.5, "n_init": 2}),
+    "soft, clipped": ("SoftTreeClassifier", "wine", {"max_depth": 2, "max_iter": 10, **CLIPPED, "n_init": 2}),
     "soft, numbers": ("SoftTreeRegressor", "diabetes", {"max_depth": 3, "max_iter": 10}),
     "soft, linear leaves": ("SoftTreeRegressor", "pair", {"max_depth": 2, "max_iter": 10, "leaf": "linear"}),
     "reg1": ("TopKReg1Regressor", "diabetes", {"max_depth": 3, "max_iter": 10}),
