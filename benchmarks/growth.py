@@ -20,7 +20,7 @@ import numpy as np
 from measure import best_times, cpu_time, one_thread, table
 
 from dtsemnet import DTSemNetClassifier
-from dtsemnet.engine import Classification, Parameters, Rows, Step, cpu_engine
+from dtsemnet.training import Classification, Parameters, Rows, Step, cpu_engine
 from dtsemnet.tree import Topology
 
 SIZES = (100_000, 1_000_000, 5_000_000)

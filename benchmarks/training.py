@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.data import DataLoader, TensorDataset
 
-from dtsemnet.engine import ALL, Classification, Engine, Parameters, Regression, Rows, Step, cpu_engine
+from dtsemnet.training import ALL, Classification, Engine, Parameters, Regression, Rows, Step, cpu_engine
 from dtsemnet.tree import Topology
 
 BATCH, N_ROWS, RATE, REPEATS = 128, 12_800, 0.01, 7

@@ -148,7 +148,7 @@ def _ask_all(model: Model, x: Any) -> float:
 
 def _mnist(path: str | None, n_digits: int) -> tuple[Model, Any]:
     from dtsemnet import DTSemNetClassifier
-    from dtsemnet.bench.data import load_data, read_catalogue
+    from dtsemnet_paper.bench.data import load_data, read_catalogue
 
     data = load_data(read_catalogue(HERE.parent / "paper" / "datasets.toml")["mnist"])
     test = data.masks["test"]

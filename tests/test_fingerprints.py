@@ -186,7 +186,7 @@ def fit(name: str) -> tuple[str, float]:
     """Fit a configuration; return the fingerprint of the tree and the score on the training rows."""
     ours = name in OURS
     estimator, source, parameters = OURS[name] if ours else RIVALS[name]
-    package = importlib.import_module("dtsemnet" if ours else "dtsemnet.baselines")
+    package = importlib.import_module("dtsemnet" if ours else "dtsemnet_paper.baselines")
     model = getattr(package, estimator)(random_state=0, **parameters)
     X, y = data(source)
     more = name.partition(" + ")[2].partition(",")[0]

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_diabetes, load_iris
 
 from dtsemnet import DTSemNetClassifier, DTSemNetRegressor
-from dtsemnet.estimators.fitting import Fitting
+from dtsemnet.fit.fitting import Fitting
 from dtsemnet.training import Training
 
 N_EPOCHS = 12

@@ -6,8 +6,8 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import load_diabetes
 
 from dtsemnet import DTSemNetRegressor
-from dtsemnet.estimators.leaves import ridge_paths
-from dtsemnet.estimators.sample import Scaling, merge
+from dtsemnet.fit.data import Scaling, merge
+from dtsemnet.fit.leaves import ridge_paths
 from dtsemnet.tree import Topology, Tree
 
 X, Y = load_diabetes(return_X_y=True)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dtsemnet.engine import ALL, Classification, Parameters, Regression, Rows, Step, cpu_engine
 from dtsemnet.kernels.evaluate import choices
+from dtsemnet.training import ALL, Classification, Parameters, Regression, Rows, Step, cpu_engine
 from dtsemnet.tree import Topology
 
 SHAPES = [Topology([]), Topology.complete(2), Topology([[-1, 1], [2, -4], [-2, -3]])]

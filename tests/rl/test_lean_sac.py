@@ -11,9 +11,9 @@ from stable_baselines3.common.envs import SimpleMultiObsEnv
 from stable_baselines3.common.torch_layers import FlattenExtractor
 from torch import nn
 
-from dtsemnet.kernels.sac import Experience, judge
 from dtsemnet.rl import LeanSAC, TreeSACPolicy
 from dtsemnet.rl.critics import Critics
+from dtsemnet.rl.kernels.sac import Experience, judge
 from rl.worlds import Echo
 
 

@@ -7,10 +7,10 @@ import json
 import numpy as np
 import pytest
 
-from dtsemnet.bench.figures import save_figure
 from dtsemnet.rl.configurations import read_environment
 from dtsemnet.rl.curves import plot_curves
 from dtsemnet.rl.results import read_results, summarise, to_markdown
+from dtsemnet_paper.bench.figures import save_figure
 
 POLE = read_environment("CartPole-v1")
 

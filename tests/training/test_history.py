@@ -2,8 +2,8 @@
 
 import pytest
 
-from dtsemnet.engine.protocol import Step
 from dtsemnet.training import History
+from dtsemnet.training.engine import Step
 from dtsemnet.training.history import Epoch
 
 

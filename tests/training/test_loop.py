@@ -4,22 +4,26 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from dtsemnet.engine import Classification, Parameters, Regression, Rows, cpu_engine
-from dtsemnet.engine.protocol import Step
 from dtsemnet.training import (
     Callback,
     Checkpoint,
+    Classification,
     Cosine,
     Geometric,
     History,
     Linear,
+    Parameters,
     Phase,
+    Regression,
+    Rows,
     Steps,
     algorithm_1,
+    cpu_engine,
     train,
     validation_error,
     validation_loss,
 )
+from dtsemnet.training.engine import Step
 from dtsemnet.tree import Topology
 
 TOPOLOGY = Topology.complete(3)
@@ -43,7 +47,7 @@ def make_engine(seed=0, make=cpu_engine):
 
 def make_torch(*args, **kwargs):
     pytest.importorskip("torch", reason="torch is an optional extra")
-    from dtsemnet.engine.torch import torch_engine
+    from dtsemnet.training.torch import torch_engine
 
     return torch_engine(*args, **kwargs)
 

@@ -37,7 +37,7 @@ VERBS = {
     "export": "dtsemnet.cli.export",
     "info": "dtsemnet.cli.info",
     "verify": "dtsemnet.cli.verify",
-    "bench": "dtsemnet.cli.bench",
+    "bench": "dtsemnet_paper.cli.bench",
     "rl": "dtsemnet.cli.rl",
 }
 """Module of each verb, in the order of the help."""

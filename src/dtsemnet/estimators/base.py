@@ -18,16 +18,15 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from dtsemnet.engine import Parameters
 from dtsemnet.estimators import persistence
-from dtsemnet.estimators.fitting import Fitting, TrainingData
 from dtsemnet.estimators.inputs import as_table, encode, fit_encoder
-from dtsemnet.estimators.leaves import count_rows, node_sums
 from dtsemnet.estimators.parameters import check_parameters
-from dtsemnet.estimators.sample import Sample, Scaling, merge
-from dtsemnet.estimators.search import Plan, begin, parameters_of
+from dtsemnet.fit.data import Sample, Scaling, merge
+from dtsemnet.fit.fitting import Fitting, TrainingData
+from dtsemnet.fit.leaves import count_rows, node_sums
+from dtsemnet.fit.search import Plan, begin, parameters_of
 from dtsemnet.kernels.threads import one_thread
-from dtsemnet.training import History, Phase
+from dtsemnet.training import History, Parameters, Phase
 from dtsemnet.tree import Encoder, Identity, Model, Tree
 
 __all__ = ["TreeEstimator"]

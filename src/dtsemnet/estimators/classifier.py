@@ -13,10 +13,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from dtsemnet.estimators.base import TreeEstimator
-from dtsemnet.estimators.classification import ClassFitting
-from dtsemnet.estimators.fitting import TrainingData
-from dtsemnet.estimators.leaves import count_classes, frequencies
 from dtsemnet.estimators.parameters import check_parameters
+from dtsemnet.fit.classification import ClassFitting
+from dtsemnet.fit.fitting import TrainingData
+from dtsemnet.fit.leaves import count_classes, frequencies
 from dtsemnet.training import History, Phase
 from dtsemnet.tree import Topology, Tree
 

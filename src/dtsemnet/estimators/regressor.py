@@ -9,13 +9,12 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_array
 
-from dtsemnet.engine import ALL
 from dtsemnet.estimators.base import TreeEstimator
-from dtsemnet.estimators.fitting import TrainingData
-from dtsemnet.estimators.leaves import leaves_of
 from dtsemnet.estimators.parameters import check_parameters
-from dtsemnet.estimators.regression import LeafFitting
-from dtsemnet.training import History, Phase
+from dtsemnet.fit.fitting import TrainingData
+from dtsemnet.fit.leaves import leaves_of
+from dtsemnet.fit.regression import LeafFitting
+from dtsemnet.training import ALL, History, Phase
 from dtsemnet.tree import Topology, Tree
 
 __all__ = ["DTSemNetRegressor"]

@@ -21,9 +21,9 @@ from stable_baselines3.common.type_aliases import PyTorchObs, Schedule
 from stable_baselines3.sac.policies import Actor, SACPolicy
 from torch import Tensor, nn
 
-from dtsemnet.kernels.policy import LOG_STD_MAX, LOG_STD_MIN, SAFETY
 from dtsemnet.nn import DTSemNet, LinearLeaves, LinearSplits, Selector, Splits, TopK, decode
 from dtsemnet.nn.logits import leaf_logits
+from dtsemnet.rl.kernels.policy import LOG_STD_MAX, LOG_STD_MIN, SAFETY
 from dtsemnet.rl.policies import critic_layers
 from dtsemnet.tree import Tree
 

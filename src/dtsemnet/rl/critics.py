@@ -7,9 +7,9 @@ import torch
 from stable_baselines3 import SAC
 from torch import nn
 
-from dtsemnet.kernels.chain import RELU, TANH
-from dtsemnet.kernels.sac import Critic, Trained
 from dtsemnet.rl.chains import Chain, check_features
+from dtsemnet.rl.kernels.chain import RELU, TANH
+from dtsemnet.rl.kernels.sac import Critic, Trained
 from dtsemnet.rl.packing import Packed, check_adam
 
 __all__ = ["Critics", "check_critics"]

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dtsemnet.kernels.sac import Trained
+from dtsemnet.rl.kernels.sac import Trained
 
 __all__ = ["Packed", "check_adam"]
 

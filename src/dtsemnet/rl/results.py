@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from dtsemnet.bench.records import Record, latest, read_records
 from dtsemnet.rl.configurations import Environment, environment_names, read_environment
 from dtsemnet.rl.runs import RECORDS
+from dtsemnet_paper.bench.records import Record, latest, read_records
 
 __all__ = ["Row", "read_results", "summarise", "to_markdown"]
 

@@ -21,7 +21,6 @@ from pathlib import Path
 import torch
 from stable_baselines3.common import logger as logs
 
-from dtsemnet.bench.records import Record, append_record, mend, read_records
 from dtsemnet.rl.agents import STUDENTS, build_agent, build_student, check_settings
 from dtsemnet.rl.configurations import Configuration
 from dtsemnet.rl.evaluation import JUDGING_EPISODES, JUDGING_SEEDS, TEST_SEEDS, evaluate, summary
@@ -32,6 +31,7 @@ from dtsemnet.rl.kept import load_agent
 from dtsemnet.rl.training import CHECKPOINT, train, versions
 from dtsemnet.tree import Model
 from dtsemnet.tree.atomic import write_atomically
+from dtsemnet_paper.bench.records import Record, append_record, mend, read_records
 
 __all__ = ["RECORDS", "RUNS", "Run", "execute", "has_tensorboard"]
 

@@ -17,10 +17,10 @@ from stable_baselines3.common.callbacks import BaseCallback, CallbackList
 from stable_baselines3.common.vec_env import VecNormalize
 
 import dtsemnet
-from dtsemnet.bench.records import Record, append_record
 from dtsemnet.rl.evaluation import JUDGING_EPISODES, JUDGING_SEEDS, TEST_SEEDS, evaluate, is_tree, summary
 from dtsemnet.rl.judging import Checkpoints, Clock, Judge, Progress, Watch
 from dtsemnet.tree import Model
+from dtsemnet_paper.bench.records import Record, append_record
 
 __all__ = ["train", "CHECKPOINT", "versions"]
 

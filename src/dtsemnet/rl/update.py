@@ -6,11 +6,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from dtsemnet.kernels.policy import Leaves, Splits
-from dtsemnet.kernels.sac import Rules, Trained, actor_steps, sac_steps
 from dtsemnet.nn import TopK
 from dtsemnet.rl.continuous import RegressionActor
 from dtsemnet.rl.critics import Critics
+from dtsemnet.rl.kernels.policy import Leaves, Splits
+from dtsemnet.rl.kernels.sac import Rules, Trained, actor_steps, sac_steps
 from dtsemnet.rl.lean_sac import LeanSAC
 from dtsemnet.rl.packing import Packed
 

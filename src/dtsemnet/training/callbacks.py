@@ -10,7 +10,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from dtsemnet.engine.protocol import Engine, Rows, Step
+from dtsemnet.training.engine import Engine, Rows, Step
 from dtsemnet.training.history import Epoch, History
 
 __all__ = ["Callback", "Context", "ProgressBar", "validation_error", "validation_loss"]

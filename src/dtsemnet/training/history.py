@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from dtsemnet.engine.protocol import Step
+from dtsemnet.training.engine import Step
 
 __all__ = ["Epoch", "History"]
 

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from dtsemnet.engine.protocol import Engine
 from dtsemnet.training.callbacks import Callback, Context
 from dtsemnet.training.checkpoint import Checkpoint, Saved, State
+from dtsemnet.training.engine import Engine
 from dtsemnet.training.history import Epoch, History
 from dtsemnet.training.phases import Phase
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from dtsemnet.engine.protocol import Step
+from dtsemnet.training.engine import Step
 from dtsemnet.training.schedules import Schedule, as_schedule
 
 __all__ = ["Phase", "algorithm_1"]

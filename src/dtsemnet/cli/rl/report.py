@@ -62,10 +62,10 @@ def _plain(row: Any) -> dict[str, Any]:
 def _write(found: Any, folder: Path, out: Path) -> list[Path]:
     """Write figures and report; the report shows all environments, whatever was asked for."""
     require("matplotlib", extra="plot", verb="dtsemnet rl report --out").use("Agg")
-    from dtsemnet.bench.figures import save_figure
     from dtsemnet.rl.curves import plot_curves
     from dtsemnet.rl.results import to_markdown
     from dtsemnet.tree.atomic import write_atomically
+    from dtsemnet_paper.bench.figures import save_figure
 
     paths = []
     for environment, rows in found:

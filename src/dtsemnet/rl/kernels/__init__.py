@@ -1,0 +1,1 @@
+"""Compiled loops of the agents: small networks, tree policies, the steps of SAC."""

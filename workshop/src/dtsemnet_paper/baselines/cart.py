@@ -1,0 +1,213 @@
+"""CART: greedy axis-aligned trees, as scikit-learn grows them, tuned as one should.
+
+L. Breiman, J. Friedman, R. Olshen, C. Stone, "Classification and Regression
+Trees", 1984. Depth and leaf size are chosen on validation rows, then the tree is
+grown once more on all rows. One deep tree answers for every smaller depth: a
+greedy tree cut off at a depth is the tree grown to that depth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from dtsemnet.fit.data import Sample
+from dtsemnet.fit.fitting import TrainingData
+from dtsemnet.training import History
+from dtsemnet.tree import Tree
+from dtsemnet_paper.baselines.common import check, is_constant, is_whole, one_leaf, set_aside
+from dtsemnet_paper.baselines.faces import TreeClassifier, TreeRegressor
+
+__all__ = ["CARTClassifier", "CARTRegressor"]
+
+Floats = NDArray[Any]
+
+
+class CARTClassifier(TreeClassifier):
+    """A greedy axis-aligned tree for classes, its depth and leaf size chosen on validation rows.
+
+    Parameters
+    ----------
+    max_depth : int, default=20
+        Largest depth tried. The default is as deep as one would ever want; the paper's concise trees have 2 to 4.
+    criterion : {"gini", "entropy", "log_loss"}, default="gini"
+    min_samples_leaf : int or sequence of int, default=(1, 2, 5, 10, 20, 50)
+        Leaf sizes tried, in rows after equal rows are merged.
+    validation_fraction : float, default=0.2
+        Share of the training rows set aside to choose by when no ``X_val`` is given; with 0, or fewer than 30 rows,
+        nothing is chosen: the tree is grown to ``max_depth`` with the first leaf size.
+    class_weight, categorical_features, missing, random_state
+        As in :class:`~dtsemnet.DTSemNetClassifier`. The random state breaks ties between splits.
+
+    Attributes
+    ----------
+    best_params_ : dict
+        The depth and leaf size chosen.
+    tree_, model_, classes_, feature_importances_, n_features_in_, feature_names_in_
+        As in :class:`~dtsemnet.DTSemNetClassifier`.
+
+    Notes
+    -----
+    ``paper/REPORT.md`` has its figures beside the published ones. It may grow
+    deeper than the published trees seem to be.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> cart = CARTClassifier(max_depth=3, random_state=0).fit(X, y)
+    >>> cart.score(X, y) > 0.93
+    True
+    """
+
+    def __init__(
+        self,
+        max_depth: int = 20,
+        *,
+        criterion: str = "gini",
+        min_samples_leaf: Any = (1, 2, 5, 10, 20, 50),
+        validation_fraction: float = 0.2,
+        class_weight: Any = None,
+        categorical_features: Any = "from_dtype",
+        missing: str = "indicator",
+        random_state: Any = None,
+    ) -> None:
+        self.max_depth = max_depth
+        self.criterion = criterion
+        self.min_samples_leaf = min_samples_leaf
+        self.validation_fraction = validation_fraction
+        self.class_weight = class_weight
+        self.categorical_features = categorical_features
+        self.missing = missing
+        self.random_state = random_state
+
+    def _fit_tree(self, data: TrainingData, rng: np.random.Generator) -> Tree:
+        _check_criterion(self.criterion, ("gini", "entropy", "log_loss"))
+        return _fit(self, DecisionTreeClassifier, data, rng)
+
+
+class CARTRegressor(TreeRegressor):
+    """A greedy axis-aligned tree with constant leaves, its depth and leaf size chosen on validation rows.
+
+    Parameters
+    ----------
+    max_depth : int, default=20
+        Largest depth tried.
+    criterion : {"squared_error", "absolute_error", "friedman_mse", "poisson"}, default="squared_error"
+        How splits are chosen; the squared error judges on validation rows.
+    min_samples_leaf, validation_fraction, categorical_features, missing, random_state
+        As in :class:`CARTClassifier`.
+
+    Notes
+    -----
+    The paper's own runs of CART choose splits at random and prune strongly; this tree does neither.
+    ``paper/REPORT.md`` has its figures beside the published ones.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> CARTRegressor(random_state=0).fit(X, y).score(X, y) > 0.3
+    True
+    """
+
+    def __init__(
+        self,
+        max_depth: int = 20,
+        *,
+        criterion: str = "squared_error",
+        min_samples_leaf: Any = (1, 2, 5, 10, 20, 50),
+        validation_fraction: float = 0.2,
+        categorical_features: Any = "from_dtype",
+        missing: str = "indicator",
+        random_state: Any = None,
+    ) -> None:
+        self.max_depth = max_depth
+        self.criterion = criterion
+        self.min_samples_leaf = min_samples_leaf
+        self.validation_fraction = validation_fraction
+        self.categorical_features = categorical_features
+        self.missing = missing
+        self.random_state = random_state
+
+    def _fit_tree(self, data: TrainingData, rng: np.random.Generator) -> Tree:
+        _check_criterion(self.criterion, ("squared_error", "absolute_error", "friedman_mse", "poisson"))
+        return _fit(self, DecisionTreeRegressor, data, rng)
+
+
+def _fit(options: Any, grower: Any, data: TrainingData, rng: np.random.Generator) -> Tree:
+    """Choose depth and leaf size, and grow the tree on all rows."""
+    sizes = _leaf_sizes(options.min_samples_leaf)
+    options.history_ = History()
+    options.best_params_ = {"max_depth": 0, "min_samples_leaf": int(sizes[0])}
+    if is_constant(data) or options.max_depth == 0:
+        return one_leaf(data)
+    seed = int(rng.integers(2**31))
+
+    def grow(sample: Sample, depth: int, size: int) -> Any:
+        tree = grower(criterion=options.criterion, max_depth=depth, min_samples_leaf=int(size), random_state=seed)
+        y = sample.y if sample.y.ndim == 1 or sample.y.shape[1] > 1 else sample.y[:, 0]
+        return tree.fit(sample.rows(), y, sample.weight)
+
+    depth, size = options.max_depth, sizes[0]
+    train, validation = set_aside(data, options.validation_fraction, rng)
+    if validation is not None:
+        losses = np.stack([_losses_by_depth(grow(train, depth, s), validation, depth) for s in sizes])
+        depth, size = _simplest(losses, sizes, 1.0 if data.class_names else float(losses[0, 0]))
+    options.best_params_ = {"max_depth": int(depth), "min_samples_leaf": int(size)}
+    return _as_tree(grow(data.sample, depth, size), data) if depth else one_leaf(data)
+
+
+def _simplest(losses: Floats, sizes: tuple[int, ...], scale: float) -> tuple[int, int]:
+    """Among trees that lose least, up to a millionth, the shallowest, and of these the one with the largest leaves."""
+    good = np.argwhere(losses <= losses.min() + 1e-6 * scale)
+    depth, size = min((int(d), -sizes[k]) for k, d in good)
+    return depth, -size
+
+
+def _leaf_sizes(given: Any) -> tuple[int, ...]:
+    sizes = tuple(given) if isinstance(given, Iterable) else (given,)
+    legal = len(sizes) > 0 and all(is_whole(size, 1) for size in sizes)
+    check("min_samples_leaf", given, legal, "a whole number of at least 1, or a sequence of such")
+    return tuple(int(size) for size in sizes)
+
+
+def _check_criterion(given: Any, legal: tuple[str, ...]) -> None:
+    check("criterion", given, given in legal, "one of " + ", ".join(map(repr, legal)))
+
+
+def _losses_by_depth(fitted: Any, judges: Sample, depth: int) -> Floats:
+    """Loss of the tree cut off at each depth from 0 on."""
+    nodes, X = fitted.tree_, judges.rows().astype(np.float32)
+    at, found = np.zeros(len(judges), np.int64), []
+    for _ in range(depth + 1):
+        found.append(np.average(_losses(fitted, at, judges.y), weights=judges.weight))
+        inner = np.flatnonzero(nodes.children_left[at] >= 0)
+        node = at[inner]
+        left = X[inner, nodes.feature[node]] <= nodes.threshold[node]
+        at[inner] = np.where(left, nodes.children_left[node], nodes.children_right[node])
+    return np.array(found)
+
+
+def _losses(fitted: Any, node: NDArray[Any], y: NDArray[Any]) -> Floats:
+    """Loss of each row, were its node a leaf."""
+    value = fitted.tree_.value[node]
+    if hasattr(fitted, "classes_"):
+        return np.asarray(fitted.classes_[value[:, 0, :].argmax(axis=1)] != y, dtype=np.float64)
+    return np.asarray(np.square(value[:, :, 0] - y).sum(axis=1))
+
+
+def _as_tree(fitted: Any, data: TrainingData) -> Tree:
+    """Convert, with the names of the data, and a column for each class, held or not."""
+    tree = Tree.from_sklearn(fitted)
+    value = tree.value
+    if data.class_names is not None:
+        value = np.zeros((tree.n_leaves, len(data.class_names)))
+        value[:, fitted.classes_] = tree.value
+    return Tree(
+        tree.topology, tree.weight, tree.bias, value, feature_names=data.feature_names, class_names=data.class_names
+    )

@@ -1,0 +1,314 @@
+"""Dense gradient trees: hard forwards, relaxed backwards (Karthikeyan et al. 2022).
+
+Forwards the network is the tree. Its scores ``z`` are quantised to ``sign(z) m``
+with ``m`` the mean of ``|z|`` over the batch, a leaf's value is the sum of the
+quantised scores along its path, those on its left turned around, and the leaf of
+largest value, which is the one that the tree reaches, answers. Backwards
+
+- the one-hot vector of the leaf counts as the softmax over the leaves' values,
+- the quantised score counts as ``2 z`` where ``|z| <= 1`` and as a constant beyond (the
+  authors' step ``[z > 0]`` counts as ``z``, and is mapped to plus and minus),
+- ``m`` counts as a constant.
+
+In a complete tree that softmax ``p`` is a product over the path of ``sigmoid(2 m)`` where
+the path follows the sign and ``sigmoid(-2 m)`` where it does not. With ``P_i`` the sum of
+``p`` below a node and ``V_i`` the mean there of the slopes of the loss by the shares, the
+slope by the score of split ``i`` is
+
+    P_right (V_right - V_root) - P_left (V_left - V_root)
+
+for which one pass down and one up do, O(splits) a row.
+
+Scores may be batch-normalised, ``z = gain (s - mean) / sd + shift``, which keeps
+them where the gradient passes.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dtsemnet.kernels.adam import squared_norm
+from dtsemnet.kernels.elementary import exp
+from dtsemnet.kernels.jit import kernel
+from dtsemnet.kernels.logits import walk
+from dtsemnet_paper.baselines.kernels.descent import descend
+from dtsemnet_paper.baselines.kernels.soft import reach_nodes
+
+__all__ = ["EPSILON", "DGTRates", "dgt_epoch", "dgt_gradients"]
+
+Floats = NDArray[np.floating[Any]]
+Integers = NDArray[np.integer[Any]]
+
+EPSILON = 1e-5
+"""Added to the variance of a batch."""
+
+
+class DGTRates(NamedTuple):
+    """Step size and penalties of one epoch."""
+
+    optimizer: int
+    rate: float
+    split_l1: float
+    leaf_l1: float
+    clip: float
+    """Largest norm of the gradient over all parameters; 0 for no clipping."""
+
+
+@kernel
+def _normalise(scores: Floats, spread: Floats) -> None:
+    """Give each split's scores mean 0 and deviation 1 over the batch, keeping the deviations in ``spread``."""
+    real = scores.dtype.type
+    n_samples = scores.shape[1]
+    for i in range(len(scores)):
+        row, mean, square = scores[i], 0.0, 0.0
+        for b in range(n_samples):
+            mean += row[b]
+        centre = real(mean / n_samples)
+        for b in range(n_samples):
+            row[b] -= centre
+            square += row[b] * row[b]
+        spread[i] = np.sqrt(square / n_samples + EPSILON)
+        factor = real(1 / spread[i])
+        for b in range(n_samples):
+            row[b] *= factor
+
+
+@kernel
+def _through_norm(slope: Floats, standard: Floats, norm: Floats, spread: Floats, gradient: Floats) -> None:
+    """Carry slopes by ``z`` back to slopes by the scores; write the gradient by gain and shift."""
+    real = slope.dtype.type
+    n_samples = slope.shape[1]
+    for i in range(len(slope)):
+        row, unit, total, moment = slope[i], standard[i], 0.0, 0.0
+        for b in range(n_samples):
+            total += row[b]
+            moment += row[b] * unit[b]
+        gradient[i, 0], gradient[i, 1] = moment, total
+        factor, mean, lean = real(norm[i, 0] / spread[i]), real(total / n_samples), real(moment / n_samples)
+        for b in range(n_samples):
+            row[b] = factor * (row[b] - mean - unit[b] * lean)
+
+
+@kernel
+def _quantise(score: Floats, right: Floats) -> float:
+    """Write the shares of the relaxed routing: two numbers, as the score is positive or not. Returns ``m``."""
+    n_splits, n_samples = score.shape
+    total = 0.0
+    for i in range(n_splits):
+        row = score[i]
+        for b in range(n_samples):
+            total += abs(row[b])
+    mean = total / max(1, n_splits * n_samples)
+    high = score.dtype.type(1 / (1 + np.exp(-2 * mean)))
+    low, zero = score.dtype.type(1 / (1 + np.exp(min(2 * mean, 80.0)))), score.dtype.type(0)
+    for i in range(n_splits):
+        row, gate = score[i], right[i]
+        for b in range(n_samples):
+            gate[b] = high if row[b] > zero else low
+    return mean
+
+
+@kernel
+def _score_slopes(right: Floats, children: Integers, reach: Floats, value: Floats) -> None:
+    """Overwrite ``right`` with the slopes by the quantised scores; the leaf rows of ``value`` hold those by shares."""
+    n_splits = len(right)
+    for i in range(n_splits - 1, -1, -1):
+        left_row, right_row = children[i, 0], children[i, 1]
+        left_row = left_row if left_row >= 0 else n_splits + ~left_row
+        right_row = right_row if right_row >= 0 else n_splits + ~right_row
+        _mean(value[i], right[i], value[left_row], value[right_row])
+    for i in range(n_splits):
+        left_row, right_row = children[i, 0], children[i, 1]
+        left_row = left_row if left_row >= 0 else n_splits + ~left_row
+        right_row = right_row if right_row >= 0 else n_splits + ~right_row
+        _pull(value[0], right[i], reach[left_row], reach[right_row], value[left_row], value[right_row])
+
+
+@kernel
+def _mean(above: Floats, gate: Floats, left: Floats, right: Floats) -> None:
+    for b in range(len(gate)):
+        above[b] = left[b] + gate[b] * (right[b] - left[b])
+
+
+@kernel
+def _pull(root: Floats, slope: Floats, at_left: Floats, at_right: Floats, left: Floats, right: Floats) -> None:
+    for b in range(len(slope)):
+        slope[b] = at_right[b] * (right[b] - root[b]) - at_left[b] * (left[b] - root[b])
+
+
+@kernel
+def _answer(leaf: Integers, leaves: Floats, design: Floats, prediction: Floats) -> None:
+    """Write the outputs of the leaves reached, (outputs x batch)."""
+    n_outputs, n_samples = prediction.shape
+    for b in range(n_samples):
+        for o in range(n_outputs):
+            model, x, total = leaves[leaf[b] * n_outputs + o], design[b], prediction.dtype.type(0)
+            for j in range(len(x)):
+                total += model[j] * x[j]
+            prediction[o, b] = total
+
+
+@kernel
+def _class_slopes(prediction: Floats, y: Floats, weight: Floats) -> float:
+    """Return the cross-entropy of a batch; overwrite the logits with its slopes."""
+    n_classes, n_samples = prediction.shape
+    loss = 0.0
+    for b in range(n_samples):
+        top, total, own = prediction[0, b], 0.0, 0.0
+        for c in range(1, n_classes):
+            top = max(top, prediction[c, b])
+        for c in range(n_classes):
+            own += y[b, c] * (prediction[c, b] - top)
+            prediction[c, b] = exp(prediction[c, b] - top)
+            total += prediction[c, b]
+        loss += weight[b] * (np.log(total) - own)
+        for c in range(n_classes):
+            prediction[c, b] = weight[b] * (prediction[c, b] / total - y[b, c])
+    return loss
+
+
+@kernel
+def _number_slopes(prediction: Floats, y: Floats, weight: Floats) -> float:
+    """Return the squared error of a batch, mean over outputs; overwrite the predictions with its slopes."""
+    n_outputs, n_samples = prediction.shape
+    loss, part = 0.0, prediction.dtype.type(1 / n_outputs)
+    for o in range(n_outputs):
+        for b in range(n_samples):
+            miss = prediction[o, b] - y[b, o]
+            loss += weight[b] * miss * miss * part
+            prediction[o, b] = 2 * part * weight[b] * miss
+    return loss
+
+
+@kernel
+def _leaf_slopes(leaves: Floats, design: Floats, slope: Floats, value: Floats) -> None:
+    """Write the slope of the loss by each leaf's share, (leaves x batch): its output times the slope by the output."""
+    n_outputs, n_samples = slope.shape
+    n_leaves = len(value)
+    if leaves.shape[1] == 1:
+        np.dot(leaves.reshape(n_leaves, n_outputs), slope, value)
+        return
+    output = np.dot(leaves, design.T)
+    value[:, :] = 0
+    for j in range(n_leaves):
+        for o in range(n_outputs):
+            row, g, into = output[j * n_outputs + o], slope[o], value[j]
+            for b in range(n_samples):
+                into[b] += row[b] * g[b]
+
+
+@kernel
+def dgt_gradients(
+    batch: Floats,
+    y: Floats,
+    weight: Floats,
+    children: Integers,
+    splits: Floats,
+    norm: Floats,
+    leaves: Floats,
+    classes: bool,
+    split_gradient: Floats,
+    norm_gradient: Floats,
+    leaf_gradient: Floats,
+) -> float:
+    """Write the relaxed gradients of the loss of a batch by all parameters; return the loss of the hard tree.
+
+    Parameters
+    ----------
+    batch : (rows, features + 1), a column of ones last
+    y : (rows, outputs), for classes their indicators
+    weight : (rows,), summing to 1
+    children : of a complete tree
+    norm : (splits, 2), gain and shift of the batch normalisation; no rows for none
+    leaves : (leaves * outputs, features + 1 or 1), for classes their logits
+    """
+    n_samples, n_splits, n_outputs, dtype = len(batch), len(splits), y.shape[1], splits.dtype
+    standard = np.dot(splits, batch.T)
+    score, spread = standard, np.empty(len(norm), dtype)
+    if len(norm) > 0:
+        _normalise(standard, spread)
+        score = np.empty_like(standard)
+        for i in range(n_splits):
+            for b in range(n_samples):
+                score[i, b] = norm[i, 0] * standard[i, b] + norm[i, 1]
+    leaf = np.empty(n_samples, np.int64)
+    walk(score, children, leaf)
+    design = batch if leaves.shape[1] == batch.shape[1] else np.ones((n_samples, 1), dtype)
+    slope = np.empty((n_outputs, n_samples), dtype)
+    _answer(leaf, leaves, design, slope)
+    loss = _class_slopes(slope, y, weight) if classes else _number_slopes(slope, y, weight)
+    leaf_gradient[:, :] = 0
+    for b in range(n_samples):
+        for o in range(n_outputs):
+            into, x, g = leaf_gradient[leaf[b] * n_outputs + o], design[b], slope[o, b]
+            for j in range(len(x)):
+                into[j] += g * x[j]
+    right, reach = np.empty_like(score), np.empty((2 * n_splits + 1, n_samples), dtype)
+    value = np.zeros((2 * n_splits + 1, n_samples), dtype)
+    loss += 0 * _quantise(score, right)  # a nan among the scores shows in the loss
+    reach_nodes(right, children, reach)
+    _leaf_slopes(leaves, design, slope, value[n_splits:])
+    _score_slopes(right, children, reach, value)
+    two, zero, one = dtype.type(2), dtype.type(0), dtype.type(1)
+    for i in range(n_splits):
+        for b in range(n_samples):
+            right[i, b] = two * right[i, b] if abs(score[i, b]) <= one else zero
+    if len(norm) > 0:
+        _through_norm(right, standard, norm, spread, norm_gradient)
+    np.dot(right, batch, split_gradient)
+    return loss
+
+
+@kernel
+def dgt_epoch(
+    X: Floats,
+    y: Floats,
+    weight: Floats,
+    order: Integers,
+    batch_size: int,
+    children: Integers,
+    splits: Floats,
+    norm: Floats,
+    leaves: Floats,
+    classes: bool,
+    n_steps: int,
+    rates: DGTRates,
+) -> tuple[float, int]:
+    """Train for one epoch, in place; parameters are (3, ...) arrays: values and two moments.
+
+    Returns the sum of the losses over rows and the number of steps taken; the sum is not finite if a batch went wrong.
+    """
+    dtype = splits.dtype
+    batch_buffer, y_buffer = np.ones((batch_size, X.shape[1] + 1), dtype), np.empty((batch_size, y.shape[1]), dtype)
+    weight_buffer = np.empty(batch_size, dtype)
+    split_gradient, norm_gradient = np.empty_like(splits[0]), np.zeros_like(norm[0])
+    leaf_gradient = np.empty_like(leaves[0])
+    total, taken = 0.0, 0
+    for start in range(0, len(order), batch_size):
+        size = min(batch_size, len(order) - start)
+        for r in range(size):
+            row = order[start + r]
+            for j in range(X.shape[1]):
+                batch_buffer[r, j] = X[row, j]
+            for o in range(y.shape[1]):
+                y_buffer[r, o] = y[row, o]
+            weight_buffer[r] = weight[row] / size
+        loss = dgt_gradients(
+            batch_buffer[:size], y_buffer[:size], weight_buffer[:size], children, splits[0], norm[0], leaves[0],
+            classes, split_gradient, norm_gradient, leaf_gradient,
+        )  # fmt: skip
+        total += loss * size
+        if not np.isfinite(loss):
+            break
+        taken += 1
+        scale = 1.0
+        if rates.clip > 0:
+            square = squared_norm(split_gradient) + squared_norm(norm_gradient) + squared_norm(leaf_gradient)
+            scale = min(1.0, rates.clip / (np.sqrt(square) + 1e-6))
+        descend(splits, split_gradient, rates.optimizer, n_steps + taken, rates.rate, rates.split_l1, scale)
+        descend(norm, norm_gradient, rates.optimizer, n_steps + taken, rates.rate, 0.0, scale)
+        descend(leaves, leaf_gradient, rates.optimizer, n_steps + taken, rates.rate, rates.leaf_l1, scale)
+    return total, taken

@@ -1,0 +1,201 @@
+"""The paper's own variants of DTSemNet for regression, for its comparisons and ablations.
+
+- *STE*: the leaf reached answers, the gradient of its choice is borrowed from the softmax
+  over leaves. As a configuration: ``DTSemNetRegressor(training="straight_through")``.
+- *Top-k*: the paper's Algorithm 1, ``DTSemNetRegressor(training="paper")``.
+- *Top-k/Reg-1*: as Top-k, but the outputs of the second to the k-th choice are held
+  constant: they pull at the splits, and only the first choice learns from a row.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dtsemnet.estimators import DTSemNetRegressor
+from dtsemnet.fit.data import Sample
+from dtsemnet.fit.fitting import TrainingData
+from dtsemnet.fit.regression import LeafFitting
+from dtsemnet.fit.search import Plan
+from dtsemnet.fit.settings import Setting, regression_phases
+from dtsemnet.kernels.adam import adam, squared_norm
+from dtsemnet.kernels.evaluate import with_ones
+from dtsemnet.kernels.logits import leaf_logits, split_gradients, walk
+from dtsemnet.kernels.regression import leaf_loss
+from dtsemnet.training import History, Penalties, Step, Training
+from dtsemnet.training.cpu import CpuRegression
+from dtsemnet.tree import Tree
+from dtsemnet_paper.baselines.common import is_constant, one_leaf
+from dtsemnet_paper.baselines.faces import TreeRegressor
+
+__all__ = ["TopKReg1Regressor", "straight_through_regressor", "top_k_regressor"]
+
+Floats = NDArray[Any]
+Integers = NDArray[Any]
+
+
+def straight_through_regressor(max_depth: int = 5, **options: Any) -> DTSemNetRegressor:
+    """Configure DTSemNet with the straight-through estimator, as the paper's comparison runs it.
+
+    Outputs are guarded as those of the default training are; the published training clips nothing (``guard=False``).
+
+    Examples
+    --------
+    >>> straight_through_regressor(4)
+    DTSemNetRegressor(max_depth=4, training='straight_through')
+    """
+    return DTSemNetRegressor(max_depth, **{"training": "straight_through", **options})
+
+
+def top_k_regressor(max_depth: int = 5, **options: Any) -> DTSemNetRegressor:
+    """Configure DTSemNet with the paper's Algorithm 1.
+
+    Examples
+    --------
+    >>> top_k_regressor(4, max_iter=30)
+    DTSemNetRegressor(max_depth=4, max_iter=30, training='paper')
+    """
+    return DTSemNetRegressor(max_depth, **{"training": "paper", **options})
+
+
+class TopKReg1Regressor(TreeRegressor):
+    """DTSemNet Top-k/Reg-1, the paper's ablation: the paper's training, each row training one leaf.
+
+    Parameters
+    ----------
+    max_depth : int, default=5
+        Number of splits on each path; the tree has ``2 ** max_depth`` leaves.
+    leaf : {"linear", "constant"}, default="linear"
+    guard : bool, default=True
+        Clip outputs to the range of the training targets of the leaf. The published training does not.
+    max_iter : int, optional
+        Epochs; half of them joint, the others on the leaves alone. By default as many as make 4,500 steps.
+    learning_rate : float, optional
+        Of Adam in the joint phase. By default 0.01.
+    l1 : float, default=0.0
+        Penalty on the absolute values of the splits, in standardised features.
+    batch_size : int, default=128
+    max_grad_norm : float, optional
+        Larger gradients are scaled down to this norm.
+    categorical_features, missing, random_state, verbose
+        As in :class:`~dtsemnet.DTSemNetRegressor`.
+
+    Attributes
+    ----------
+    tree_ : Tree
+        The model. ``predict`` reads it alone.
+    model_, history_, feature_importances_, n_features_in_, feature_names_in_
+        As in :class:`~dtsemnet.DTSemNetRegressor`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> TopKReg1Regressor(max_depth=2, random_state=0).fit(X, y).score(X, y) > 0.4
+    True
+    """
+
+    def __init__(
+        self,
+        max_depth: int = 5,
+        *,
+        leaf: str = "linear",
+        guard: bool = True,
+        max_iter: int | None = None,
+        learning_rate: float | None = None,
+        l1: float = 0.0,
+        batch_size: int = 128,
+        max_grad_norm: float | None = None,
+        categorical_features: Any = "from_dtype",
+        missing: str = "indicator",
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.max_depth = max_depth
+        self.leaf = leaf
+        self.guard = guard
+        self.max_iter = max_iter
+        self.learning_rate = learning_rate
+        self.l1 = l1
+        self.batch_size = batch_size
+        self.max_grad_norm = max_grad_norm
+        self.categorical_features = categorical_features
+        self.missing = missing
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _fit_tree(self, data: TrainingData, rng: np.random.Generator) -> Tree:
+        self.history_ = History()
+        if is_constant(data):
+            return one_leaf(data)
+        options = DTSemNetRegressor(training="paper", **self.get_params(deep=False))
+        outcome = Reg1Fitting(options, data, rng, None).run()
+        self.history_ = outcome.history
+        return outcome.tree
+
+
+class Reg1Engine(CpuRegression):
+    """The CPU engine, but for the joint phase: there a row trains the leaf it reaches alone."""
+
+    def run_epoch(self, order: Integers, step: Step) -> float:
+        if step.selector != "top_k" or step.k == 1:
+            return super().run_epoch(order, step)
+        total, taken = 0.0, 0
+        for start in range(0, len(order), self.batch_size):
+            loss, splits, leaves = self.batch_gradients(order[start : start + self.batch_size], step)
+            total += loss
+            if not np.isfinite(loss):
+                break
+            taken += 1
+            self._descend(splits, leaves, self.n_steps + taken, step)
+        return self._finish(total, taken, order)
+
+    def batch_gradients(self, places: Integers, step: Step) -> tuple[float, Floats, Floats]:
+        """Sum of the losses of some rows, and the gradients of their mean by splits and leaves."""
+        splits, leaves, children = self.arrays["splits"], self.arrays["leaves"], self.children
+        batch = with_ones(self.rows.X[places])
+        design = batch if leaves.shape[1] == batch.shape[1] else np.ones((len(batch), 1), batch.dtype)
+        scores, output = splits @ batch.T, leaves @ design.T
+        reached = np.empty(len(batch), np.int64)
+        walk(scores, children, reached)
+        node = np.empty((2 * len(splits) + 1, len(batch)), splits.dtype)
+        leaf_logits(scores, children, node)
+        share = np.empty((len(splits) + 1, len(batch)), splits.dtype)
+        y, weight = self.rows.y[places], self.rows.weight[places]
+        total = leaf_loss(node[len(splits) :], output, y, weight, *self._selection(step), share)
+        split_gradients(scores, children, node)
+        n_leaves = len(splits) + 1
+        others = np.arange(n_leaves)[:, None] != reached
+        output.reshape(n_leaves, -1, len(batch))[
+            np.broadcast_to(others[:, None], (n_leaves, y.shape[1], len(batch)))
+        ] = 0
+        return total, scores @ batch / len(batch), output @ design / len(batch)
+
+    def _descend(self, splits: Floats, leaves: Floats, n_steps: int, step: Step) -> None:
+        a, r, scale = self.arrays, self._rates(step), 1.0
+        if r.clip > 0:
+            scale = min(1.0, r.clip / (np.sqrt(squared_norm(splits) + squared_norm(leaves)) + 1e-6))
+        for name, gradient, rate, l1 in (
+            ("splits", splits, r.split_rate, r.split_l1),
+            ("leaves", leaves, r.leaf_rate, 0.0),
+        ):
+            moments = a[name + "_first"], a[name + "_second"]
+            adam(a[name], gradient, *moments, n_steps, rate, 0.0, l1, 0.0, gradient.shape[1], scale)
+
+
+class Reg1Fitting(LeafFitting):
+    """A regressor in the making, by the engine above."""
+
+    def begin(
+        self, plan: Plan, number: int, setting: Setting, train: Sample, rng: Any, init: Tree | None, n_epochs: int
+    ) -> Training:
+        penalties = Penalties(split_l1=setting.l1, clip=plan.clip)
+        parameters = super().begin(plan, number, setting, train, rng, init, n_epochs).engine.parameters()
+        engine: Any = Reg1Engine(
+            plan.problem, plan.topology, plan.rows, parameters, batch_size=plan.batch_size, penalties=penalties
+        )
+        phases = regression_phases("paper", setting, n_epochs, closed_form=False)
+        shown = [plan.bar.run(f"{plan.stage} {number + 1}")] if plan.bar else []
+        return Training(engine, phases, rng, n_samples=len(plan.rows.X), callbacks=shown)

@@ -1,0 +1,160 @@
+"""Methods by name: what fits a tree, imported when it is asked for.
+
+A method names a class for each task by its import path, ``package.module:Class``, and the
+configuration it is run with. Any class with scikit-learn's ``fit`` and ``predict`` will
+do, and an import path can itself stand where a name is expected. ``max_depth`` and
+``random_state`` are set where the class has them, validation rows are handed over where
+its ``fit`` takes them, and a method whose package is not installed is reported as missing.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dtsemnet_paper.bench.splits import Handed
+
+__all__ = ["METHODS", "Method", "MissingMethod", "find_method", "fit_method", "register"]
+
+
+class MissingMethod(LookupError):
+    """A method that cannot be run here; the message says why and what would help."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """How to make an estimator.
+
+    Parameters
+    ----------
+    name : str
+    classifier, regressor : str, optional
+        Import paths; None where the method does not do the task.
+    configuration : dict
+        Parameters that differ from the defaults of the class.
+    grid : dict of lists
+        Values of further parameters, tried on validation rows by the honest protocol, with each height.
+    needs : str, optional
+        Package to install.
+
+    Examples
+    --------
+    >>> find_method("dtsemnet").make("classification", {"max_depth": 2}, seed=0)
+    DTSemNetClassifier(max_depth=2, random_state=0)
+    """
+
+    name: str
+    classifier: str | None = None
+    regressor: str | None = None
+    configuration: Mapping[str, Any] = field(default_factory=dict)
+    grid: Mapping[str, list[Any]] = field(default_factory=dict)
+    needs: str | None = None
+
+    def make(self, task: str, configuration: Mapping[str, Any], seed: int) -> Any:
+        """Make an estimator with this configuration on top of the method's own."""
+        kind = self.load(task)
+        options = {**self.configuration, **configuration}
+        if "random_state" in inspect.signature(kind).parameters:
+            options["random_state"] = seed
+        return kind(**options)
+
+    def load(self, task: str) -> Any:
+        """Import the class for a task."""
+        path = self.classifier if task == "classification" else self.regressor
+        if path is None:
+            raise MissingMethod(f"{self.name} does no {task}.")
+        module, _, name = path.partition(":")
+        try:
+            if self.needs:
+                importlib.import_module(self.needs)
+            return getattr(importlib.import_module(module), name)
+        except ImportError as error:
+            help_ = f"pip install {self.needs}" if self.needs else f"see that {module} can be imported"
+            raise MissingMethod(f"{self.name} is not available here ({error}); {help_}.") from error
+        except AttributeError:
+            raise MissingMethod(f"{self.name}: {module} has no {name}.") from None
+
+
+METHODS: dict[str, Method] = {}
+"""The methods by name."""
+
+
+def register(method: Method) -> Method:
+    """Add a method, or replace the one of that name."""
+    METHODS[method.name] = method
+    return method
+
+
+def find_method(name: str) -> Method:
+    """Look a method up; ``package.module:Class`` is one too, for whatever task it does.
+
+    Examples
+    --------
+    >>> find_method("sklearn.dummy:DummyClassifier").load("classification").__name__
+    'DummyClassifier'
+    """
+    if name in METHODS:
+        return METHODS[name]
+    if ":" in name:
+        return Method(name, classifier=name, regressor=name)
+    raise MissingMethod(f"there is no method {name!r}; there are {', '.join(METHODS)}, or give package.module:Class.")
+
+
+def fit_method(estimator: Any, rows: Handed) -> Any:
+    """Fit an estimator to what it may see."""
+    known = inspect.signature(estimator.fit).parameters
+    if "X_val" in known and len(rows.y_val):
+        return estimator.fit(rows.X, rows.y, X_val=rows.X_val, y_val=rows.y_val)
+    return estimator.fit(rows.X, rows.y)
+
+
+def _ours(name: str, **configuration: Any) -> Method:
+    return Method(name, "dtsemnet:DTSemNetClassifier", "dtsemnet:DTSemNetRegressor", configuration)
+
+
+def _baseline(name: str, stem: str, module: str, *, classes: bool = True, numbers: bool = True, **more: Any) -> Method:
+    path = f"dtsemnet_paper.baselines.{module}:{stem}"
+    return Method(name, path + "Classifier" if classes else None, path + "Regressor" if numbers else None, more)
+
+
+def _peer(name: str, stem: str, package: str, *, classes: bool = True, numbers: bool = True) -> Method:
+    path = f"dtsemnet_paper.bench.peers:{stem}"
+    return Method(
+        name, path + "Classifier" if classes else None, path + "Regressor" if numbers else None, needs=package
+    )
+
+
+for _method in (
+    _ours("dtsemnet"),
+    _ours("dtsemnet-paper", training="paper"),
+    # The default with one ingredient left out, to tell what each is worth.
+    _ours("dtsemnet-one-start", n_init=1),
+    Method("dtsemnet-no-small", "dtsemnet:DTSemNetClassifier", None, {"n_init": 4}),
+    _ours("dtsemnet-no-decay", weight_decay=0.0),
+    _ours("dtsemnet-no-last", refit=False),
+    Method("dtsemnet-no-bound", "dtsemnet_paper.bench.ablations:CrossEntropyClassifier"),
+    Method("dtsemnet-no-anneal", "dtsemnet_paper.bench.ablations:HardClassifier"),
+    Method("dtsemnet-no-reheat", "dtsemnet_paper.bench.ablations:WarmClassifier"),
+    Method("dtsemnet-no-l1", None, "dtsemnet:DTSemNetRegressor", {"l1": 0.0}),
+    Method("dtsemnet-no-guard", None, "dtsemnet:DTSemNetRegressor", {"guard": False}),
+    Method("dtsemnet-ste", None, "dtsemnet:DTSemNetRegressor", {"training": "straight_through"}),
+    Method("dtsemnet-reg1", None, "dtsemnet_paper.baselines.variants:TopKReg1Regressor"),
+    _baseline("cart", "CART", "cart"),
+    _baseline("dgt", "DGT", "dgt"),
+    _baseline("dgt-linear", "DGT", "dgt", classes=False, leaf="linear"),
+    _baseline("tao", "TAO", "tao"),
+    _baseline("tao-axis", "TAO", "tao", split="axis_aligned", init="cart"),
+    _baseline("tao-linear", "TAO", "tao", classes=False, leaf="linear"),
+    _baseline("crodt", "CRODT", "crodt", numbers=False),
+    _baseline("soft", "SoftTree", "soft"),
+    _baseline("ant", "ANT", "ant"),
+    _baseline("ant-soft", "ANT", "ant", hard=False),
+    _peer("lightgbm-linear", "LightGBMLinear", "lightgbm", classes=False),
+    _peer("cubist", "Cubist", "cubist", classes=False),
+    _peer("ydf", "YDF", "ydf"),
+    _peer("obliquetree", "ObliqueTree", "obliquetree"),
+):
+    register(_method)

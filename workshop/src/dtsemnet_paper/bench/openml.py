@@ -1,0 +1,91 @@
+"""A data set from OpenML, brought into the form of the archives.
+
+The catalogue pins the id of a set and says what has to be done with the reply: ``target``
+names the column to predict, ``columns`` those to keep (in that order) or ``drop`` those to
+leave out, ``one_hot`` the columns of words that become one column a word, ``classes`` the
+order of the class names, ``test_last`` how many rows at the end are the official test
+rows, ``first`` how many rows are used, ``drop_missing`` that rows with a missing value
+are left out, ``log_target`` that the logarithm of the target is wanted.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from dtsemnet_paper.bench.data import DataSpec
+
+__all__ = ["fetch"]
+
+
+def fetch(spec: DataSpec) -> dict[str, NDArray[Any]]:
+    """Ask OpenML for a set, through scikit-learn.
+
+    Returns
+    -------
+    dict of arrays
+        ``X``, ``y``, ``feature_names``, for classes ``class_names``, and ``test`` where there is an official split.
+    """
+    from sklearn.datasets import fetch_openml
+
+    wish = spec.openml
+    reply = fetch_openml(data_id=int(wish["id"]), as_frame=True, parser="auto", n_retries=1)
+    frame = reply.frame
+    target = wish.get("target") or reply.target_names[0]
+    if wish.get("drop_missing"):
+        frame = frame.dropna()
+    if "first" in wish:
+        frame = frame.iloc[: int(wish["first"])]
+    table = _columns(frame.drop(columns=[target]), wish)
+    content = {
+        "X": np.column_stack([_numbers(table[name]) for name in table]),
+        "feature_names": np.array([str(name) for name in table]),
+        **_targets(frame[target], spec),
+    }
+    if "test_last" in wish:
+        content["test"] = np.arange(len(frame)) >= len(frame) - int(wish["test_last"])
+    return content
+
+
+def _columns(table: Any, wish: Any) -> Any:
+    """The columns asked for; columns of words that are to be one-hot become one column a word."""
+    table = table[list(wish["columns"])] if "columns" in wish else table.drop(columns=list(wish.get("drop", ())))
+    if "one_hot" in wish:
+        pd = importlib.import_module("pandas")
+        chosen = list(table) if wish["one_hot"] == "all" else list(wish["one_hot"])
+        words = pd.get_dummies(table[chosen], dtype=float)
+        table = pd.concat([words, table.drop(columns=chosen)], axis=1)
+    return table
+
+
+def _numbers(column: Any) -> NDArray[np.float64]:
+    """A column as numbers: words as codes in the order that OpenML gives, digits as what they say."""
+    if column.dtype.name == "category":
+        words = column.cat.categories
+        try:
+            return words.astype(float).to_numpy()[column.cat.codes.to_numpy()]
+        except ValueError:
+            return column.cat.codes.to_numpy().astype(np.float64)
+    return column.to_numpy(dtype=np.float64)
+
+
+def _targets(column: Any, spec: DataSpec) -> dict[str, NDArray[Any]]:
+    if spec.task == "regression":
+        y = column.to_numpy(dtype=np.float64)
+        return {"y": np.log(y) if spec.openml.get("log_target") else y}
+    words = column.astype(str).to_numpy()
+    names = np.array(spec.openml.get("classes") or sorted(set(words), key=_by_number))
+    place = {name: code for code, name in enumerate(names.tolist())}
+    return {"y": np.array([place[word] for word in words], dtype=np.int64), "class_names": names}
+
+
+def _by_number(word: str) -> tuple[float, str]:
+    """Order digits by their value, words after them by the alphabet."""
+    try:
+        return float(word), word
+    except ValueError:
+        return np.inf, word

@@ -1,0 +1,126 @@
+"""One command's work: see what can be run, run it, and fill the table.
+
+Sets whose rows are missing and methods that cannot be imported are told, with the way to
+get them, and left out; all else is run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from dtsemnet_paper.bench.data import DataSpec, MissingData, check_data
+from dtsemnet_paper.bench.methods import MissingMethod, find_method
+from dtsemnet_paper.bench.records import Record
+from dtsemnet_paper.bench.runs import Run, run_all
+from dtsemnet_paper.bench.summary import Summary, summarise
+from dtsemnet_paper.bench.tables import Table
+
+__all__ = ["Session", "missing_data", "missing_methods"]
+
+
+@dataclass(frozen=True)
+class Session:
+    """A table, or a part of it, about to be run.
+
+    Parameters
+    ----------
+    table : Table
+    sets, methods, protocols : sequence of str, optional
+        By default those of the table.
+    seeds : int, optional
+        Seeds ``0 .. seeds - 1``; by default as many as were published.
+    download : bool, default=True
+        Ask OpenML for sets that are not here.
+    """
+
+    table: Table
+    sets: Sequence[str] | None = None
+    methods: Sequence[str] | None = None
+    protocols: Sequence[str] | None = None
+    seeds: int | None = None
+    download: bool = True
+
+    def __post_init__(self) -> None:
+        for name in self.sets or ():
+            if name not in self.table.sets:
+                raise ValueError(f"sets: {name!r} is none of the sets of this table, {', '.join(self.table.sets)}.")
+        for name in self.methods or ():
+            find_method(name)
+        if self.seeds is not None and self.seeds < 1:
+            raise ValueError(f"seeds must be at least 1, got {self.seeds}.")
+
+    def missing_data(self) -> dict[str, str]:
+        """Sets that cannot be had, and how to get each."""
+        known = self.table.catalogue()
+        return missing_data([known[name] for name in self.sets or self.table.sets], download=self.download)
+
+    def missing_methods(self) -> dict[str, str]:
+        """Methods that cannot be run here, and what would help."""
+        return missing_methods(self.methods or self.table.methods, self.task)
+
+    @property
+    def task(self) -> str:
+        """What the methods have to do."""
+        return "classification" if self.table.score == "accuracy" else "regression"
+
+    def runs(self, without: Sequence[str] = ()) -> list[Run]:
+        """The runs asked for, without those of sets or methods that are missing."""
+        sets = [name for name in self.sets or self.table.sets if name not in without]
+        methods = [name for name in self.methods or self.table.methods if name not in without]
+        return self.table.runs(sets=sets, methods=methods, seeds=self.seeds, protocols=self.protocols)
+
+    def waiting(self, runs: Sequence[Run], *, retry: bool = False) -> list[Run]:
+        """The runs that have no record yet."""
+        done = {record["key"] for record in self.table.records() if not (retry and record["error"])}
+        return [run for run in runs if run.key not in done]
+
+    def go(
+        self,
+        runs: Sequence[Run],
+        *,
+        n_jobs: int | None = None,
+        retry: bool = False,
+        watch: Callable[[Record], None] = lambda record: None,
+    ) -> list[Record]:
+        """Do the runs that wait; see :func:`~dtsemnet_paper.bench.runs.run_all`."""
+        table = self.table
+        return run_all(
+            runs, table.catalogue(), table.results, files=table.method_files, n_jobs=n_jobs, done=table.elsewhere(),
+            retry=retry, watch=watch,
+        )  # fmt: skip
+
+    def summary(self, missing: dict[str, str] | None = None) -> Summary:
+        """Fill the table from the records there are."""
+        return summarise(
+            self.table, self.table.records(), sets=self.sets, methods=self.methods, protocols=self.protocols,
+            seeds=self.seeds, missing=missing,
+        )  # fmt: skip
+
+
+def missing_data(specs: Sequence[DataSpec], *, download: bool = True) -> dict[str, str]:
+    """Sets that cannot be had, by name, and why and from where."""
+    missing = {}
+    for spec in specs:
+        try:
+            check_data(spec, download=download)
+        except MissingData as error:
+            missing[spec.name] = error.reason + (f"; source: {spec.source}" if spec.source else "")
+    return missing
+
+
+def missing_methods(names: Sequence[str], task: str) -> dict[str, str]:
+    """Methods that cannot be imported or do not do the task, by name, and why.
+
+    Examples
+    --------
+    >>> missing_methods(["dtsemnet", "dtsemnet-ste"], "classification")
+    {'dtsemnet-ste': 'dtsemnet-ste does no classification.'}
+    """
+    missing = {}
+    for name in names:
+        try:
+            find_method(name).load(task)
+        except MissingMethod as error:
+            missing[name] = str(error)
+    return missing

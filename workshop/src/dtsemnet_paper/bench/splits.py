@@ -1,0 +1,138 @@
+"""Splits: which rows train, which choose, which test.
+
+A rule is a function of the rows and a seed. The catalogue names the rule of each set:
+
+- ``random``: a split of its own for each seed, stratified: half of the rows train, of the
+  other half one half tests and one half validates;
+- ``fixed``: one random split for all seeds, a share for test, then a share of the rest
+  for validation;
+- ``rest``: one random split for all seeds, a share for training, and of the rest a share
+  for test;
+- ``official``: the test rows of the archive, one mask, or several that the seeds take in
+  turn; validation rows are those of the archive or a share of the others. Where the
+  archive has no mask, ``splits`` random ones with a share ``test`` of the rows take its
+  place, if the catalogue says so.
+
+What a method is handed is a :class:`Handed`: training and validation rows. Test rows stay
+with the machinery, which scores them once, after the last choice is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import train_test_split
+
+from dtsemnet_paper.bench.data import DataSet
+
+__all__ = ["RULES", "Handed", "Split", "split_rows"]
+
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Split:
+    """Row numbers of the three parts, and a line that says how they came about."""
+
+    train: Rows
+    validation: Rows
+    test: Rows
+    rule: str
+
+    def hand(self, data: DataSet, *, whole: bool = False) -> Handed:
+        """What a method may see: training rows and validation rows, or all of them to train on.
+
+        Validation rows of a class that no training row has cannot judge, and stay out.
+        """
+        X, y, validation = data.X, data.y, self.validation
+        if whole:
+            seen = np.sort(np.concatenate([self.train, validation]))
+            return Handed(X[seen], y[seen], X[:0], y[:0])
+        if data.spec.task == "classification":
+            validation = validation[np.isin(y[validation], y[self.train])]
+        return Handed(X[self.train], y[self.train], X[validation], y[validation])
+
+
+@dataclass(frozen=True)
+class Handed:
+    """Rows that a method may see: copies, so that nothing leads from them to the test rows."""
+
+    X: NDArray[Any]
+    y: NDArray[Any]
+    X_val: NDArray[Any]
+    y_val: NDArray[Any]
+
+
+def split_rows(data: DataSet, seed: int) -> Split:
+    """Split a set by its rule.
+
+    Examples
+    --------
+    >>> from dtsemnet_paper.bench.data import DataSpec
+    >>> spec = DataSpec("noise", "regression", 100, 1, split={"rule": "rest", "train": 0.7, "test": 0.7})
+    >>> split = split_rows(DataSet(spec, np.zeros((100, 1)), np.zeros(100)), seed=0)
+    >>> len(split.train), len(split.validation), len(split.test)
+    (70, 9, 21)
+    """
+    wish = dict(data.spec.split)
+    rule = wish.pop("rule", "random")
+    if rule not in RULES:
+        raise ValueError(f"split rule of {data.spec.name} must be one of {sorted(RULES)}, got {rule!r}.")
+    return RULES[rule](data, seed, **wish)
+
+
+def _random(data: DataSet, seed: int, train: float = 0.5, test: float = 0.5) -> Split:
+    rows = np.arange(len(data.y))
+    chosen, rest = train_test_split(rows, train_size=train, stratify=_strata(data, rows), random_state=seed)
+    tested, validation = train_test_split(rest, train_size=test, stratify=_strata(data, rest), random_state=seed)
+    return Split(chosen, validation, tested, f"random {train}, then {test} of the rest to test, seed {seed}")
+
+
+def _fixed(data: DataSet, seed: int, test: float = 0.2, validation: float = 0.2, random_state: int = 1) -> Split:
+    rest, tested = train_test_split(np.arange(len(data.y)), test_size=test, random_state=random_state)
+    # In the order of the archive, as the official rule has it, so that both draw validation rows alike.
+    chosen, judged = train_test_split(np.sort(rest), test_size=validation, random_state=random_state)
+    return Split(chosen, judged, np.sort(tested), f"fixed, {test} to test, then {validation} to validate")
+
+
+def _rest(data: DataSet, seed: int, train: float = 0.7, test: float = 0.7, random_state: int = 1) -> Split:
+    chosen, rest = train_test_split(np.arange(len(data.y)), test_size=round(1 - train, 9), random_state=random_state)
+    judged, tested = train_test_split(rest, test_size=test, random_state=random_state)
+    return Split(chosen, judged, tested, f"fixed, {train} to train, then {test} of the rest to test")
+
+
+def _official(
+    data: DataSet, seed: int, validation: float = 0.2, random_state: int = 1, test: float | None = None, splits: int = 1
+) -> Split:
+    rows, masks = np.arange(len(data.y)), data.masks
+    if "test_splits" in masks:
+        number = seed % len(masks["test_splits"])
+        tested, name = masks["test_splits"][number], f"official split {number + 1}"
+    elif "test" in masks:
+        tested, name = masks["test"], "official split"
+    elif test is not None:
+        number = 1 + seed % splits
+        tested = np.isin(rows, train_test_split(rows, test_size=test, random_state=number)[1])
+        name = f"{test} to test, split {number} of {splits}"
+    else:
+        raise ValueError(f"{data.spec.name} has no official split: its archive lacks the mask 'test'.")
+    if "val" in masks:
+        return Split(rows[~tested & ~masks["val"]], rows[masks["val"]], rows[tested], name)
+    chosen, judged = train_test_split(rows[~tested], test_size=validation, random_state=random_state)
+    return Split(chosen, judged, rows[tested], f"{name}, {validation} of the rest to validate")
+
+
+RULES: dict[str, Callable[..., Split]] = {"random": _random, "fixed": _fixed, "rest": _rest, "official": _official}
+"""The rules by name."""
+
+
+def _strata(data: DataSet, rows: Rows) -> NDArray[Any] | None:
+    """Classes to keep in proportion; none where a class has one row, which cannot be in two parts."""
+    if data.spec.task != "classification":
+        return None
+    counts = np.bincount(data.y[rows])
+    return data.y[rows] if counts[counts > 0].min() > 1 else None
