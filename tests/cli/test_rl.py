@@ -130,7 +130,7 @@ def test_a_process_that_is_killed_is_taken_up_again(run: Run) -> None:
         "--set=learning_rate=1e-6",
     ]  # a bad policy: short episodes
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    with subprocess.Popen([sys.executable, "-m", "dtsemnet.rl", *words], env=environment, stderr=-1) as process:
+    with subprocess.Popen([sys.executable, "-m", "dtsemnet", "rl", *words], env=environment, stderr=-1) as process:
         checkpoint = Path(FOLDER, "checkpoint.pickle")
         while not checkpoint.is_file() and process.poll() is None:
             time.sleep(0.01)

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from dtsemnet import DTSemNetClassifier, DTSemNetRegressor, Model, Tree
+from dtsemnet.arrays import Array
 from dtsemnet.cli.output import quoted
 from dtsemnet.cli.scores import codes_of, regression_scores
 from dtsemnet.cli.tables import Data, embedded, pick, prepare, read_table, take_target, task_of
@@ -186,7 +186,7 @@ def _hold_out(table: Data, share: float, seed: int, *, by_class: bool) -> tuple[
     return table.take(np.sort(train)), table.take(test)
 
 
-def _rows_to_lend(table: Data, train: NDArray[Any], test: NDArray[Any]) -> NDArray[Any]:
+def _rows_to_lend(table: Data, train: Array, test: Array) -> Array:
     """Test rows to train on after all: of each column with empty cells one, or training would not know of them."""
     if isinstance(table.X, np.ndarray):
         return np.empty(0, dtype=train.dtype)
@@ -210,7 +210,7 @@ def _like(table: Data, path: Path, target: str, task: str) -> Data:
     return replace(table, X=X, y=_typed(y, task), remarks=())
 
 
-def _typed(y: NDArray[Any], task: str) -> NDArray[Any]:
+def _typed(y: Array, task: str) -> Array:
     return y if task == "classification" else y.astype(np.float64)
 
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from numpy.typing import NDArray
-
+from dtsemnet.arrays import Array
 from dtsemnet.cli.output import counted, quoted, remark
 from dtsemnet.cli.tables import pick, read_table, take_target
 from dtsemnet.tree import Document, Model, as_model, load_document
@@ -28,7 +27,7 @@ class Table:
     frame: Any
     """The whole table, rows without a target dropped."""
     X: Any
-    y: NDArray[Any] | None
+    y: Array | None
 
     def __len__(self) -> int:
         return len(self.X)

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from dtsemnet.arrays import Array, Floats, Ints
 
 __all__ = ["class_scores", "codes_of", "number", "regression_scores"]
 
-Floats = NDArray[Any]
 
-
-def codes_of(y: NDArray[Any], class_names: Sequence[Any]) -> NDArray[np.int64]:
+def codes_of(y: Array, class_names: Sequence[Any]) -> Ints:
     """Number of each label among the classes, -1 for one that is none of them.
 
     Examples
@@ -25,7 +24,7 @@ def codes_of(y: NDArray[Any], class_names: Sequence[Any]) -> NDArray[np.int64]:
     return np.array([place.get(label, -1) for label in y.tolist()], dtype=np.int64)
 
 
-def class_scores(codes: NDArray[np.int64], predicted: NDArray[np.int64], probability: Floats) -> dict[str, float]:
+def class_scores(codes: Ints, predicted: Ints, probability: Floats) -> dict[str, float]:
     """Accuracy, balanced accuracy and log loss; a label that is none of the classes counts as missed.
 
     Log loss leaves such rows out, since the model gives them no probability.

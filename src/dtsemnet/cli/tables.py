@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Array
 from dtsemnet.cli.output import counted, quoted, require
 
 __all__ = ["Data", "embedded", "pick", "prepare", "read_table", "take_target", "task_of"]
@@ -38,14 +38,14 @@ class Data:
 
     X: Any
     """A data frame; an array for the embedded set, so that it needs no pandas."""
-    y: NDArray[Any]
+    y: Array
     names: tuple[str, ...]
     remarks: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.y)
 
-    def take(self, rows: NDArray[Any]) -> Data:
+    def take(self, rows: Array) -> Data:
         """Some of the rows."""
         X = self.X[rows] if isinstance(self.X, np.ndarray) else self.X.iloc[rows]
         return replace(self, X=X, y=self.y[rows])
@@ -128,7 +128,7 @@ def take_target(frame: Any, target: str | None) -> tuple[Any, Any, tuple[str, ..
     return frame.drop(columns=target), _plain_target(y), remarks
 
 
-def _plain_target(y: Any) -> NDArray[Any]:
+def _plain_target(y: Any) -> Array:
     """An array of Python's kinds: whole floats (as an empty cell makes of integers) become integers."""
     kind = y.dtype.kind
     if kind in "mM":
@@ -144,7 +144,7 @@ def _plain_target(y: Any) -> NDArray[Any]:
     return np.array([str(value) for value in y], dtype=object)
 
 
-def task_of(y: NDArray[Any], asked: str = "auto") -> tuple[str, str]:
+def task_of(y: Array, asked: str = "auto") -> tuple[str, str]:
     """Tell classification from regression, and why.
 
     Examples

@@ -13,11 +13,11 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
+from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.estimators import persistence
 from dtsemnet.estimators.inputs import as_table, encode, fit_encoder
 from dtsemnet.estimators.parameters import check_parameters
@@ -31,9 +31,6 @@ from dtsemnet.tree import Encoder, Identity, Model, Tree
 
 __all__ = ["TreeEstimator"]
 
-Floats = NDArray[Any]
-Integers = NDArray[Any]
-
 
 class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     """What every estimator of this package shares; see the classes that users meet."""
@@ -42,7 +39,7 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     history_: History
     _encoder: Encoder
     _leaf_weight: Floats
-    feature_names_in_: NDArray[Any]
+    feature_names_in_: Array
     n_features_in_: int
 
     @abstractmethod
@@ -50,10 +47,10 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """Find the tree; the one hook that a method overrides."""
 
     @abstractmethod
-    def _encode_y(self, y: Any, *, reset: bool) -> NDArray[Any]:
+    def _encode_y(self, y: Any, *, reset: bool) -> Array:
         """Check targets and turn them into what training wants: class codes, or a matrix of float64."""
 
-    def _weigh(self, y: NDArray[Any], weight: Floats) -> Floats:
+    def _weigh(self, y: Array, weight: Floats) -> Floats:
         """Change the weights of rows by their targets."""
         return weight
 
@@ -114,7 +111,7 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         self._leaf_weight = count_rows(tree, sample)
         self._importance = _importance(tree, self._leaf_weight, self._scaling, self._encoder)
 
-    def _read_rows(self, X: Any, *, fresh: bool) -> NDArray[Any]:
+    def _read_rows(self, X: Any, *, fresh: bool) -> Array:
         """Check X and encode it; ``fresh`` chooses the encoder anew."""
         X = as_table(X)
         validate_data(self, X, reset=fresh, skip_check_array=True)
@@ -229,7 +226,7 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """Number of leaves."""
         return self.tree_.n_leaves
 
-    def apply(self, X: Any) -> Integers:
+    def apply(self, X: Any) -> Ints:
         """Number of the leaf that each row reaches."""
         return self.tree_.apply(self._encoded(X))
 
@@ -257,7 +254,7 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """Read a model file that :meth:`save` wrote. Nothing in the file is run."""
         return persistence.restore(cls, path)
 
-    def _encoded(self, X: Any) -> NDArray[Any]:
+    def _encoded(self, X: Any) -> Array:
         check_is_fitted(self, "model_")
         X = as_table(X)
         validate_data(self, X, reset=False, skip_check_array=True)

@@ -6,12 +6,12 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from dtsemnet.arrays import Array, Floats
 from dtsemnet.estimators.base import TreeEstimator
 from dtsemnet.estimators.parameters import check_parameters
 from dtsemnet.fit.classification import ClassFitting
@@ -21,8 +21,6 @@ from dtsemnet.training import History, Phase
 from dtsemnet.tree import Topology, Tree
 
 __all__ = ["DTSemNetClassifier"]
-
-Floats = NDArray[Any]
 
 
 class DTSemNetClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
@@ -115,7 +113,7 @@ class DTSemNetClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
     _TRAININGS = ("annealed", "paper")
     _fitting: type[ClassFitting] = ClassFitting
 
-    classes_: NDArray[Any]
+    classes_: Array
 
     def __init__(
         self,
@@ -191,7 +189,7 @@ class DTSemNetClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         self.history_ = outcome.history
         return outcome.tree
 
-    def _encode_y(self, y: Any, *, reset: bool) -> NDArray[Any]:
+    def _encode_y(self, y: Any, *, reset: bool) -> Array:
         y = column_or_1d(y, warn=True)
         assert_all_finite(y, input_name="y")
         check_classification_targets(y)
@@ -206,7 +204,7 @@ class DTSemNetClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
             )
         return place.astype(np.int64)
 
-    def _weigh(self, y: NDArray[Any], weight: Floats) -> Floats:
+    def _weigh(self, y: Array, weight: Floats) -> Floats:
         if self.class_weight is None:
             return weight
         factor = np.ones(len(self.classes_))
@@ -233,7 +231,7 @@ class DTSemNetClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
     def _watched_score(self, value: float) -> float:
         return 1 - value
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> Array:
         """Class of the leaf that each row reaches."""
         rows = self._encoded(X)
         return self.classes_[self.tree_.leaf_class[self.tree_.apply(rows)]]

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
+from dtsemnet.arrays import Array, Floats
 from dtsemnet.tree import Column, Encoder
 from dtsemnet.tree.encoder import is_missing
 
@@ -48,7 +48,7 @@ def as_table(X: Any) -> Any:
 
 def fit_encoder(
     X: Any, names: Sequence[str], *, categorical_features: Any, missing: str, estimator: Any
-) -> tuple[Encoder, NDArray[Any]]:
+) -> tuple[Encoder, Array]:
     """Choose the encoder for the columns of X, and encode X.
 
     Parameters
@@ -73,7 +73,7 @@ def fit_encoder(
     return encoder, encoder.transform(_as_table(given))
 
 
-def encode(encoder: Encoder, X: Any, estimator: Any) -> NDArray[Any]:
+def encode(encoder: Encoder, X: Any, estimator: Any) -> Array:
     """Encode rows at prediction."""
     if any(column.categories is not None for column in encoder.columns):
         return encoder.transform(_as_table(_columns_of(X)))
@@ -82,7 +82,7 @@ def encode(encoder: Encoder, X: Any, estimator: Any) -> NDArray[Any]:
     return encoder.transform(rows)
 
 
-def _fit_numbers(X: Any, names: Sequence[str], missing: str, estimator: Any) -> tuple[Encoder, NDArray[Any]]:
+def _fit_numbers(X: Any, names: Sequence[str], missing: str, estimator: Any) -> tuple[Encoder, Array]:
     finite = "allow-nan" if missing == "indicator" else True
     rows = check_array(X, dtype=(np.float64, np.float32), ensure_all_finite=finite, estimator=estimator, input_name="X")
     # The sum is nan exactly where a value is: most tables need no closer look.
@@ -95,13 +95,13 @@ def _fit_numbers(X: Any, names: Sequence[str], missing: str, estimator: Any) -> 
     return encoder, encoder.transform(rows)
 
 
-def _number_column(name: str, values: NDArray[np.float64]) -> Column:
+def _number_column(name: str, values: Floats) -> Column:
     """A column of numbers some of which are missing; one with nothing else is filled with 0."""
     known = values[np.isfinite(values)]
     return Column(name, missing="indicator", fill=float(known.mean()) if len(known) else 0.0)
 
 
-def _fit_number(name: str, values: NDArray[Any], missing: str) -> Column:
+def _fit_number(name: str, values: Array, missing: str) -> Column:
     absent = is_missing(values)
     if not absent.any():
         return Column(name)
@@ -110,7 +110,7 @@ def _fit_number(name: str, values: NDArray[Any], missing: str) -> Column:
     return _number_column(name, values[~absent].astype(np.float64))
 
 
-def _fit_categories(name: str, values: NDArray[Any], missing: str) -> Column:
+def _fit_categories(name: str, values: Array, missing: str) -> Column:
     absent = is_missing(values)
     if absent.any() and missing == "error":
         raise ValueError(
@@ -165,14 +165,14 @@ def _reads_as_categories(name: str, dtype: str, values: Any) -> bool:
     return dtype.startswith(("category", "categorical", "enum", "str", "string", "utf8", "large_string"))
 
 
-def _columns_of(X: Any) -> list[NDArray[Any]]:
+def _columns_of(X: Any) -> list[Array]:
     if hasattr(X, "columns"):
         return [np.asarray(X[column].to_numpy()) for column in X.columns]
     array = np.asarray(X, dtype=object) if not isinstance(X, np.ndarray) else X
     return [array[:, j] for j in range(array.shape[1])]
 
 
-def _as_table(columns: list[NDArray[Any]]) -> NDArray[Any]:
+def _as_table(columns: list[Array]) -> Array:
     table = np.empty((len(columns[0]), len(columns)), dtype=object)
     for j, column in enumerate(columns):
         table[:, j] = column

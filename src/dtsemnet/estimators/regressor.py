@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_array
 
+from dtsemnet.arrays import Array
 from dtsemnet.estimators.base import TreeEstimator
 from dtsemnet.estimators.parameters import check_parameters
 from dtsemnet.fit.fitting import TrainingData
@@ -167,15 +167,15 @@ class DTSemNetRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
         self.history_ = outcome.history
         return outcome.tree
 
-    def _encode_y(self, y: Any, *, reset: bool) -> NDArray[Any]:
+    def _encode_y(self, y: Any, *, reset: bool) -> Array:
         found = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y", estimator=self)
-        matrix: NDArray[Any] = found.reshape(-1, 1) if found.ndim == 1 else found
+        matrix: Array = found.reshape(-1, 1) if found.ndim == 1 else found
         if not reset and matrix.shape[1] != self._n_outputs:
             raise ValueError(f"y has {matrix.shape[1]} outputs, but this estimator was fitted on {self._n_outputs}.")
         self._n_outputs = matrix.shape[1]
         return matrix
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> Array:
         """Output of the leaf that each row reaches: (n_samples,), or (n_samples, n_outputs) for several."""
         return self.tree_.predict(self._encoded(X))
 

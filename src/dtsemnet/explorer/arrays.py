@@ -12,7 +12,9 @@ import base64
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from dtsemnet.arrays import Array, Floats
 
 __all__ = ["pack"]
 
@@ -46,7 +48,7 @@ def pack(array: ArrayLike) -> dict[str, Any]:
     return packed | {"type": kind, "data": _base64(flat.astype("<" + kind))}
 
 
-def _smallest_type(flat: NDArray[np.float64]) -> str:
+def _smallest_type(flat: Floats) -> str:
     for kind in ("u1", "f4"):
         with np.errstate(over="ignore", invalid="ignore"):
             back = flat.astype(kind).astype(np.float64)
@@ -55,5 +57,5 @@ def _smallest_type(flat: NDArray[np.float64]) -> str:
     return "f8"
 
 
-def _base64(array: NDArray[Any]) -> str:
+def _base64(array: Array) -> str:
     return base64.b64encode(array.tobytes()).decode("ascii")

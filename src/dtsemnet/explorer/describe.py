@@ -31,15 +31,13 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Floats
 from dtsemnet.explorer.arrays import pack
 from dtsemnet.explorer.rows import Table
 from dtsemnet.tree import Column, Identity, Model, raw_view
 
 __all__ = ["describe"]
-
-Floats = NDArray[np.float64]
 
 
 def describe(

@@ -17,15 +17,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Array, Floats
 from dtsemnet.explorer.arrays import pack
 from dtsemnet.tree import Column, Model
 from dtsemnet.tree.encoder import is_missing
 
 __all__ = ["Table"]
-
-Floats = NDArray[np.float64]
 
 
 class Table:
@@ -109,7 +107,7 @@ class Table:
         usable = (self.count > 0) & np.isfinite(mean).all(axis=1)
         return [row.tolist() if fine else None for row, fine in zip(mean, usable)]
 
-    def _totals(self, numbers: NDArray[Any]) -> Floats:
+    def _totals(self, numbers: Array) -> Floats:
         """Sum the rows of each leaf."""
         total = np.zeros((len(self.count), numbers.shape[1]))
         met = np.flatnonzero(self.count)
@@ -120,7 +118,7 @@ class Table:
             )
         return total
 
-    def _read_columns(self, X: Any) -> NDArray[Any]:
+    def _read_columns(self, X: Any) -> Array:
         columns = self.model.encoder.columns
         if isinstance(X, np.ndarray) and X.dtype.kind in "fiub" and all(c.categories is None for c in columns):
             return X  # numbers already, in whatever type they came
@@ -151,7 +149,7 @@ class Table:
         return np.array([[number[label]] for label in labels], dtype=np.float64)
 
 
-def _read_column(column: Column, values: NDArray[Any]) -> Floats:
+def _read_column(column: Column, values: Array) -> Floats:
     missing = is_missing(values)
     found = np.full(len(values), np.nan)
     if column.categories is None:

@@ -13,11 +13,9 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
+from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.tree.atomic import write_atomically
 
 if TYPE_CHECKING:
@@ -30,11 +28,11 @@ __all__ = ["Answer", "Artefact"]
 class Answer:
     """What a program says of some rows; None where it does not tell."""
 
-    leaf: NDArray[np.int64] | None = None
+    leaf: Ints | None = None
     """Leaf numbers, shape (n_rows,)."""
-    output: NDArray[np.float64] | None = None
+    output: Floats | None = None
     """Class probabilities, or the numbers predicted, shape (n_rows, n_outputs)."""
-    label: NDArray[Any] | None = None
+    label: Array | None = None
     """Predicted class names, shape (n_rows,)."""
 
 
@@ -62,7 +60,7 @@ class Artefact:
     kind: str
     content: str | bytes
     exact: bool
-    answer: Callable[[NDArray[Any]], Answer] = field(repr=False, compare=False)
+    answer: Callable[[Array], Answer] = field(repr=False, compare=False)
     unit: float = 2.0**-53
     report: Report | None = field(default=None, compare=False)
 

@@ -13,8 +13,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from numpy.typing import NDArray
-
+from dtsemnet.arrays import Array
 from dtsemnet.export import c_run
 from dtsemnet.export.artefact import Answer, Artefact
 from dtsemnet.export.c_parts import Style, encoder, lookups, outputs, routing
@@ -137,7 +136,7 @@ def to_c(tree: Any, X: Any = None, *, name: str = "tree", number: str = "double"
     model = as_model(tree)
     source = _write(model, Style(name, number))
 
-    def answer(rows: NDArray[Any]) -> Answer:
+    def answer(rows: Array) -> Answer:
         return c_run.run(model, source, rows, name=name, number=number)
 
     exact = number == "double"

@@ -10,8 +10,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Floats, Ints
 from dtsemnet.export.c_words import number, string, table
 from dtsemnet.kernels.routing import LANES
 from dtsemnet.tree import Model, TanhScale
@@ -225,11 +225,11 @@ class Style:
         """Write a number of the file."""
         return number(value, self.real)
 
-    def numbers(self, name: str, values: NDArray[np.float64]) -> str:
+    def numbers(self, name: str, values: Floats) -> str:
         """Write an array of numbers."""
         return table(self.real, f"{self.name}_{name}", [self.number(v) for v in values.ravel().tolist()])
 
-    def integers(self, name: str, values: NDArray[np.int64], kind: str = "int") -> str:
+    def integers(self, name: str, values: Ints, kind: str = "int") -> str:
         """Write an array of integers."""
         return table(kind, f"{self.name}_{name}", [str(v) for v in values.ravel().tolist()], 16)
 
@@ -312,9 +312,7 @@ def outputs(model: Model, style: Style) -> str:
     return "".join([*parts, style.fill(_NUMBERS, **words, WIDTH=str(tree.n_features))])
 
 
-def _sums(
-    style: Style, function: str, field: str, matrix: NDArray[np.float64], offset: str, bias: NDArray[np.float64]
-) -> str:
+def _sums(style: Style, function: str, field: str, matrix: Floats, offset: str, bias: Floats) -> str:
     """Write a matrix, whole or as the list of its non-zeros, and the function that multiplies a row of it by x."""
     width = matrix.shape[1]
     lanes = min(LANES, 1 << (width - 1).bit_length())  # of fewer columns the other partial sums are zero
@@ -334,5 +332,5 @@ def _sums(
     return "\n" + "".join(tables) + style.fill(body, **words)
 
 
-def _is_sparse(matrix: NDArray[np.float64]) -> bool:
+def _is_sparse(matrix: Floats) -> bool:
     return bool(matrix.any() and np.count_nonzero(matrix) < SPARSE_SHARE * matrix.size)

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Array, Floats
 from dtsemnet.export.artefact import Answer
 from dtsemnet.tree import Column, Model
 from dtsemnet.tree.encoder import is_missing
@@ -57,9 +57,7 @@ def find_compiler() -> list[str] | None:
     return None
 
 
-def run(
-    model: Model, source: str, rows: NDArray[Any], *, name: str, number: str, flags: Sequence[str] = FLAGS
-) -> Answer:
+def run(model: Model, source: str, rows: Array, *, name: str, number: str, flags: Sequence[str] = FLAGS) -> Answer:
     """Send rows through the compiled file.
 
     Parameters
@@ -98,7 +96,7 @@ def run(
     return Answer(leaf, answer["out"].astype(np.float64), label)
 
 
-def pass_rows(model: Model, rows: NDArray[Any]) -> NDArray[np.float64]:
+def pass_rows(model: Model, rows: Array) -> Floats:
     """Turn a table into the numbers that the C functions take: categories by their places, -1 unknown, NaN missing."""
     passed = np.empty(rows.shape)
     for j, column in enumerate(model.encoder.columns):
@@ -106,12 +104,12 @@ def pass_rows(model: Model, rows: NDArray[Any]) -> NDArray[np.float64]:
     return passed
 
 
-def _places(column: Column, values: NDArray[Any]) -> list[float]:
+def _places(column: Column, values: Array) -> list[float]:
     place = {value: float(k) for k, value in enumerate(column.categories or ())}
     return [np.nan if lost else place.get(value, -1.0) for value, lost in zip(values.tolist(), is_missing(values))]
 
 
-def _rounded(passed: NDArray[np.float64], real: np.dtype[Any]) -> NDArray[Any]:
+def _rounded(passed: Floats, real: np.dtype[Any]) -> Array:
     """Round to the numbers of the file; what is finite stays finite, as a caller who has floats would have it."""
     ends = np.finfo(real)
     return np.where(np.isinf(passed), passed, passed.clip(ends.min, ends.max)).astype(real)

@@ -16,15 +16,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Array, Bools, Floats, Ints
 from dtsemnet.export.artefact import Answer, Artefact
 from dtsemnet.export.probes import probe_rows, read_table
 from dtsemnet.tree import Model, TanhScale, as_model
 
 __all__ = ["ExportError", "Report", "check_export", "checked"]
-
-Floats = NDArray[np.float64]
 
 
 class ExportError(ValueError):
@@ -99,7 +97,7 @@ def checked(tree: Any, artefact: Artefact, X: Any = None, *, n_rows: int = 1000)
     return replace(artefact, report=check_export(tree, artefact, X, n_rows=n_rows))
 
 
-def _compare(model: Model, artefact: Artefact, rows: NDArray[Any], features: Floats, answer: Answer) -> Report:
+def _compare(model: Model, artefact: Artefact, rows: Array, features: Floats, answer: Answer) -> Report:
     tree = model.tree
     leaf, output = tree.apply(features), _outputs(model, features)
     near = np.zeros(len(rows), dtype=bool) if artefact.exact else _near(model, rows, features, artefact.unit)
@@ -136,7 +134,7 @@ def _outputs(model: Model, features: Floats) -> Floats:
     return model.output(model.tree.predict(features).reshape(len(features), -1))
 
 
-def _tolerance(model: Model, rows: NDArray[Any], features: Floats, leaf: NDArray[np.int64], artefact: Artefact) -> Any:
+def _tolerance(model: Model, rows: Array, features: Floats, leaf: Ints, artefact: Artefact) -> Any:
     """How far the outputs of rows in the same leaf may differ: not at all where sums are repeated exactly."""
     tree, unit = model.tree, artefact.unit
     bound: Any = 0.0
@@ -154,7 +152,7 @@ def _tolerance(model: Model, rows: NDArray[Any], features: Floats, leaf: NDArray
     return bound
 
 
-def _near(model: Model, rows: NDArray[Any], features: Floats, unit: float) -> NDArray[np.bool_]:
+def _near(model: Model, rows: Array, features: Floats, unit: float) -> Bools:
     """Rows with a split on their path that rounding could cross."""
     tree = model.tree
     if not tree.n_splits:
@@ -165,7 +163,7 @@ def _near(model: Model, rows: NDArray[Any], features: Floats, unit: float) -> ND
     return np.asarray((np.take_along_axis(close, np.maximum(path, 0), axis=1) & (path >= 0)).any(axis=1))
 
 
-def _magnitude(model: Model, rows: NDArray[Any], features: Floats) -> Floats:
+def _magnitude(model: Model, rows: Array, features: Floats) -> Floats:
     """Size of the numbers a feature is computed from: ``(|x| + |center|) |scale|``, its own where it is not mapped."""
     size, place = np.abs(features), 0
     for j, column in enumerate(model.encoder.columns):
@@ -181,7 +179,7 @@ def _magnitude(model: Model, rows: NDArray[Any], features: Floats) -> Floats:
     return size
 
 
-def _in_range(model: Model, features: Floats, unit: float) -> NDArray[np.bool_]:
+def _in_range(model: Model, features: Floats, unit: float) -> Bools:
     """Rows none of whose sums comes near the largest number of the artefact's arithmetic."""
     tree = model.tree
     largest = 1e37 if unit > 2.0**-50 else 1e307

@@ -11,8 +11,8 @@ import colorsys
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.export.artefact import Answer, Artefact
 from dtsemnet.export.probes import read_table
 from dtsemnet.tree import RawView, Tree, as_model, raw_view
@@ -68,7 +68,7 @@ def to_dot(tree: Any, X: Any = None, *, max_terms: int = 6, digits: int = 3) -> 
 class _Writer:
     """The lines of the file."""
 
-    def __init__(self, view: RawView, count: NDArray[np.int64] | None, max_terms: int, digits: int) -> None:
+    def __init__(self, view: RawView, count: Ints | None, max_terms: int, digits: int) -> None:
         self.view, self.tree, self.count = view, view.tree, count
         self.max_terms, self.digits = max_terms, digits
 
@@ -114,7 +114,7 @@ class _Writer:
         part, total = int(self.count[first:last].sum()), int(self.count.sum())
         return [f"{part:,} rows" + (f", {100 * part / total:.3g}%" if total else "")]
 
-    def sum(self, weight: NDArray[np.float64], bias: float) -> str:
+    def sum(self, weight: Floats, bias: float) -> str:
         """An equation: largest terms first, the constant last."""
         order = [j for j in np.argsort(-np.abs(weight), kind="stable") if weight[j] != 0]
         terms = [(float(weight[j]), _word(self.view.labels[j])) for j in order[: self.max_terms]]
@@ -154,6 +154,6 @@ def _colour(tree: Tree, leaf: int) -> str:
     return "#" + "".join(f"{round(255 * part):02x}" for part in (red, green, blue))
 
 
-def _silent(rows: NDArray[Any]) -> Answer:
+def _silent(rows: Array) -> Answer:
     """A drawing tells nothing that could be compared."""
     return Answer()

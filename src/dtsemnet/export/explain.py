@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Array, Floats
 from dtsemnet.export.words import Digits, question
 from dtsemnet.export.words_explanation import Attribution, Contribution, Explanation, Flip, Step
 from dtsemnet.export.words_view import View, mapped, view_of
@@ -24,7 +24,6 @@ from dtsemnet.tree.encoder import is_missing
 
 __all__ = ["Attribution", "Contribution", "Explanation", "Flip", "Step", "explain"]
 
-FloatArray = NDArray[np.float64]
 
 _DIGITS = 4
 _LONGEST, _CUT = 30, 8  # a question of more terms than the first shows as many as the second
@@ -93,7 +92,7 @@ def explain(tree: Any, x: Any, *, background: Any = None) -> Explanation:
 class _Case:
     """One row, the view of its model, and the background."""
 
-    def __init__(self, view: View, row: NDArray[Any], background: FloatArray | None) -> None:
+    def __init__(self, view: View, row: Array, background: Floats | None) -> None:
         self.view, self.row, self.background = view, row, background
         self.mean = np.zeros(len(view.features)) if background is None else background.mean(axis=0)
         self.spread = None if background is None else background.std(axis=0)
@@ -118,7 +117,7 @@ class _Case:
         ordered = tuple(flips[number] for number in sorted(flips))
         return Step(split, " ".join(asked.parts), score, score > 0, bias, terms, ordered, distance)
 
-    def contributions(self, weight: FloatArray, mean: FloatArray) -> tuple[Contribution, ...]:
+    def contributions(self, weight: Floats, mean: Floats) -> tuple[Contribution, ...]:
         """Give what each column with a weight adds, features of one column together."""
         amount = weight * (self.features - mean)
         return tuple(
@@ -198,7 +197,7 @@ class _Case:
                 found[number] = Flip(column.name, _plain(column.categories[best]), None, None, None)
         return found
 
-    def scores(self, split: int, rows: FloatArray) -> FloatArray:
+    def scores(self, split: int, rows: Floats) -> Floats:
         """Score encoded rows at one split, as the model does."""
         tree = self.view.model.tree
         alone = Tree(Topology.complete(1), tree.weight[[split]], tree.bias[[split]], [[0.0], [0.0]])
@@ -218,7 +217,7 @@ class _Case:
         seen = bool(len(held) and held.min() <= shown <= held.max())
         return Flip(column.name, value, change, change / spread if spread > 0 else None, seen)
 
-    def largest(self, weight: FloatArray) -> list[int] | None:
+    def largest(self, weight: Floats) -> list[int] | None:
         """Name the terms to show where there are too many."""
         if np.count_nonzero(weight) <= _LONGEST:
             return None
@@ -226,7 +225,7 @@ class _Case:
         return [int(j) for j in np.argsort(-size, kind="stable") if weight[j] != 0][:_CUT]
 
 
-def _one_row(view: View, x: Any) -> NDArray[Any]:
+def _one_row(view: View, x: Any) -> Array:
     """Make a table of one row of what was given, without turning numbers into strings."""
     names = [column.name for column in view.columns]
     if hasattr(x, "columns"):

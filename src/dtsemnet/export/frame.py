@@ -12,13 +12,11 @@ import importlib
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Array, Bools, Floats, Ints
 from dtsemnet.export.words_view import View, view_of
 
 __all__ = ["to_frame"]
-
-FloatArray = NDArray[np.float64]
 
 
 def to_frame(tree: Any, X: Any = None, y: Any = None) -> Any:
@@ -103,7 +101,7 @@ def _nodes(view: View) -> list[tuple[int, int | None, str | None, int]]:
     return found
 
 
-def _content(view: View, node: NDArray[np.int64], output: NDArray[np.int64]) -> dict[str, Any]:
+def _content(view: View, node: Ints, output: Ints) -> dict[str, Any]:
     """Numbers of splits and leaves; NaN (or None) where a node has none."""
     tree, columns = view.tree, dict[str, Any]()
     split, leaf = node >= 0, ~node
@@ -127,20 +125,18 @@ def _content(view: View, node: NDArray[np.int64], output: NDArray[np.int64]) -> 
     return columns
 
 
-def _at_leaves(
-    array: FloatArray, leaf: NDArray[np.int64], output: NDArray[np.int64], where: NDArray[np.bool_]
-) -> FloatArray:
+def _at_leaves(array: Floats, leaf: Ints, output: Ints, where: Bools) -> Floats:
     column = np.full(len(leaf), np.nan)
     column[where] = array[leaf[where], output[where]]
     return column
 
 
-def _seen(view: View, nodes: list[int], X: Any, y: Any) -> dict[str, NDArray[Any]]:
+def _seen(view: View, nodes: list[int], X: Any, y: Any) -> dict[str, Array]:
     """Count the rows at each node and judge the tree on them; one column for each output where they differ."""
     model = view.model
     leaf = model.apply(X)
     rows = _below(view, nodes, np.bincount(leaf, minlength=model.tree.n_leaves))
-    columns: dict[str, NDArray[Any]] = {"rows": rows, "row_share": _ratio(rows, np.full(len(rows), len(leaf)))}
+    columns: dict[str, Array] = {"rows": rows, "row_share": _ratio(rows, np.full(len(rows), len(leaf)))}
     if y is None:
         return columns
     target, predicted = np.asarray(y), np.asarray(model.predict(X))
@@ -166,12 +162,12 @@ def _seen(view: View, nodes: list[int], X: Any, y: Any) -> dict[str, NDArray[Any
     return columns
 
 
-def _below(view: View, nodes: list[int], of_leaf: NDArray[Any]) -> NDArray[Any]:
+def _below(view: View, nodes: list[int], of_leaf: Array) -> Array:
     first, last = view.tree.topology.spans
     return np.array([of_leaf[~i] if i < 0 else of_leaf[first[i] : last[i]].sum() for i in nodes])
 
 
-def _ratio(part: NDArray[Any], whole: NDArray[Any]) -> FloatArray:
+def _ratio(part: Array, whole: Array) -> Floats:
     """Divide; NaN where nothing is there to divide by."""
     return np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
 

@@ -21,15 +21,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from dtsemnet.arrays import Floats, Ints
 from dtsemnet.export.milp_parts import Program
 from dtsemnet.tree import Column, Model, as_model
 
 __all__ = ["Milp", "to_milp"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, repr=False)

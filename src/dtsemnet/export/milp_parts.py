@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from dtsemnet.arrays import Floats
 
 __all__ = ["Program"]
 
@@ -49,7 +50,7 @@ class Program:
         """Add ``lower <= terms <= upper``."""
         self.rows.append((terms, float(lower), float(upper)))
 
-    def terms(self, places: Sequence[int], weight: NDArray[np.float64]) -> Terms:
+    def terms(self, places: Sequence[int], weight: Floats) -> Terms:
         """Pair variables with their weights, leaving out zeros."""
         return {place: float(w) for place, w in zip(places, weight) if w != 0}
 

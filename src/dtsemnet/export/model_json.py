@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Array
 from dtsemnet.export.artefact import Answer, Artefact
 from dtsemnet.export.check import checked
 from dtsemnet.tree import Tree, as_model
@@ -40,7 +40,7 @@ def to_json(tree: Any, X: Any = None) -> Artefact:
     model = as_model(tree)
     text = dumps(tree if isinstance(tree, Tree) else model)
 
-    def answer(rows: NDArray[Any]) -> Answer:
+    def answer(rows: Array) -> Answer:
         again = as_model(loads(text))
         if again.is_classifier:
             return Answer(again.apply(rows), again.predict_proba(rows), again.predict(rows))

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Array, Floats
 from dtsemnet.export.artefact import Answer, Artefact
 from dtsemnet.export.check import checked
 from dtsemnet.export.python import _column, _plain
@@ -219,15 +219,15 @@ def _write(model: Model) -> str:
     return "".join([*parts, _BODY, _NUMBERS.format(what=what, answer=answer, linear=linear)])
 
 
-def _array(name: str, array: NDArray[np.float64]) -> str:
+def _array(name: str, array: Floats) -> str:
     """One row a line; the shape is told apart, since an array without rows would lose it."""
     flat = [array.tolist()] if array.ndim == 1 else [row.ravel().tolist() for row in array]
     rows = "".join(f"        {row!r},\n" for row in flat)
     return f"{name} = np.array(\n    [\n{rows}    ],\n    dtype=np.float64,\n).reshape({array.shape!r})\n"
 
 
-def _runner(model: Model, source: str) -> Callable[[NDArray[Any]], Answer]:
-    def answer(rows: NDArray[Any]) -> Answer:
+def _runner(model: Model, source: str) -> Callable[[Array], Answer]:
+    def answer(rows: Array) -> Answer:
         module: dict[str, Any] = {}
         exec(compile(source, "<exported tree>", "exec"), module)
         if model.is_classifier:

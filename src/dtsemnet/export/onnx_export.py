@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Array
 from dtsemnet.export.artefact import Answer, Artefact
 from dtsemnet.export.check import checked
 from dtsemnet.export.onnx_inputs import feed
@@ -74,10 +74,10 @@ def to_onnx(tree: Any, X: Any = None, *, form: str = "tree", dtype: str = "float
 
 def _runner(
     model: Model, content: bytes, dtype: str, read: Callable[[Model, list[Any]], Answer]
-) -> Callable[[NDArray[Any]], Answer]:
+) -> Callable[[Array], Answer]:
     loaded: list[Run] = []
 
-    def answer(rows: NDArray[Any]) -> Answer:
+    def answer(rows: Array) -> Answer:
         if not loaded:
             loaded.append(load_runtime(content))
         parts = []

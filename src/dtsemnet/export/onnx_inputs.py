@@ -9,11 +9,10 @@ word stands for it that no column has among its categories, ``<missing>`` where 
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Array, Ints
 from dtsemnet.export.onnx_parts import Graph
 from dtsemnet.export.terms import features_of
 from dtsemnet.tree import Column, Encoder
@@ -23,7 +22,7 @@ __all__ = ["encode", "feed", "input_names", "missing_word"]
 OUTPUTS = ("leaf", "label", "probabilities", "variable")
 
 
-def encode(graph: Graph, encoder: Encoder) -> tuple[str, NDArray[np.int64]]:
+def encode(graph: Graph, encoder: Encoder) -> tuple[str, Ints]:
     """Write the encoder.
 
     Returns
@@ -79,7 +78,7 @@ def missing_word(encoder: Encoder) -> str:
     return word
 
 
-def feed(encoder: Encoder, rows: NDArray[Any], dtype: str) -> dict[str, NDArray[Any]]:
+def feed(encoder: Encoder, rows: Array, dtype: str) -> dict[str, Array]:
     """Turn rows of a table into the inputs."""
     names = input_names(encoder)
     with np.errstate(over="ignore", under="ignore"):

@@ -15,14 +15,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Floats
 from dtsemnet.export.onnx_parts import Graph
 from dtsemnet.tree import Identity, Model, raw_view
 
 __all__ = ["write_network"]
-
-Floats = NDArray[np.float64]
 
 
 def write_network(model: Model, dtype: str, *, pool: bool) -> bytes:

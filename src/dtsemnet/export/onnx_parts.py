@@ -12,13 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Array, Floats
 from dtsemnet.export.check import ExportError
 
 __all__ = ["Graph", "Run", "load_runtime", "require_onnx"]
 
-Run = Callable[[Mapping[str, NDArray[Any]]], Sequence[Any]]
+Run = Callable[[Mapping[str, Array]], Sequence[Any]]
 ML = "ai.onnx.ml"
 
 
@@ -87,13 +87,13 @@ class Graph:
         self.constants.append(made)
         return name
 
-    def exact_constant(self, what: str, array: NDArray[np.float64]) -> str:
+    def exact_constant(self, what: str, array: Floats) -> str:
         """Add a constant of doubles, whatever the type of the graph."""
         name = f"/{what}_{len(self.constants)}"
         self.constants.append(self.onnx.numpy_helper.from_array(np.ascontiguousarray(array), name))
         return name
 
-    def rounded(self, what: str, array: NDArray[Any]) -> NDArray[Any]:
+    def rounded(self, what: str, array: Array) -> Array:
         """Round numbers to the type of the graph."""
         with np.errstate(over="ignore", under="ignore"):
             rounded = array.astype(self.dtype)

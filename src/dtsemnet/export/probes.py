@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.kernels.routing import LANES
 from dtsemnet.tree import Model, raw_view
 
 __all__ = ["probe_rows", "read_table"]
 
-Table = NDArray[Any]
+Table = Array
 EXTREME = (0.0, -0.0, 5e-324, 1e-300, 1e-30, 1.0, 1e30, 1e150, 1e300, 1.7976931348623157e308)
 
 
@@ -61,7 +61,7 @@ def probe_rows(model: Model, X: Table | None, n_rows: int, rng: np.random.Genera
     return _accepted(model, np.concatenate([base, beside, extreme]))
 
 
-def _random(model: Model, spread: NDArray[Any], n_rows: int, rng: np.random.Generator) -> Table:
+def _random(model: Model, spread: Array, n_rows: int, rng: np.random.Generator) -> Table:
     table = _empty(model, n_rows)
     for j, column in enumerate(model.encoder.columns):
         if column.categories is None:
@@ -79,7 +79,7 @@ def _random(model: Model, spread: NDArray[Any], n_rows: int, rng: np.random.Gene
     return table
 
 
-def _spread(model: Model) -> NDArray[np.float64]:
+def _spread(model: Model) -> Floats:
     """Scale of each column: where the splits, taken alone, would put a threshold on it."""
     view = raw_view(model)
     scale = np.ones(model.encoder.n_columns)
@@ -112,7 +112,7 @@ def _beside(model: Model, base: Table, n_each: int, rng: np.random.Generator) ->
     return _Line(model, np.concatenate(rows), np.array(split), np.array(column), slope[split, column]).flips()
 
 
-def _slopes(model: Model) -> NDArray[np.float64]:
+def _slopes(model: Model) -> Floats:
     """How the score of each split grows with each column, where that is a number."""
     slope, place = np.zeros((model.tree.n_splits, model.encoder.n_columns)), 0
     for j, column in enumerate(model.encoder.columns):
@@ -125,9 +125,7 @@ def _slopes(model: Model) -> NDArray[np.float64]:
 class _Line:
     """Rows, each with the split it is to lie on and the column along which it moves there."""
 
-    def __init__(
-        self, model: Model, rows: Table, split: NDArray[Any], column: NDArray[Any], slope: NDArray[np.float64]
-    ) -> None:
+    def __init__(self, model: Model, rows: Table, split: Array, column: Array, slope: Floats) -> None:
         self.model, self.rows, self.each = model, rows.copy(), np.arange(len(rows))
         self.weight, self.bias = model.tree.weight[split], model.tree.bias[split]
         self.column, self.slope = column, slope
@@ -145,7 +143,7 @@ class _Line:
                 low, high = np.where(same, middle, low), np.where(same, high, middle)
         return np.concatenate([self.at(_double(end))[found] for end in (low, high)])
 
-    def _around(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _around(self) -> tuple[Floats, Floats]:
         start = np.array([_filled(value) for value in self.rows[self.each, self.column]])
         for _ in range(2):  # Newton's step twice: the score is linear, so what is left is rounding
             moved = start - self.score(start) / self.slope
@@ -160,12 +158,12 @@ class _Line:
             step = step * np.where(open_, 2.0, 1.0)
         return left, right
 
-    def at(self, x: NDArray[np.float64]) -> Table:
+    def at(self, x: Floats) -> Table:
         rows = self.rows.copy()
         rows[self.each, self.column] = x
         return rows
 
-    def score(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def score(self, x: Floats) -> Floats:
         """Score of each row's own split, in the documented order; NaN where a number is beyond all bounds."""
         x = np.where(np.isfinite(x), x, 0.0)
         product = self.weight * self.model.transform(self.at(x))
@@ -177,17 +175,17 @@ class _Line:
         while half:
             lanes[:, :half] += lanes[:, half : 2 * half]
             half //= 2
-        total: NDArray[np.float64] = lanes[:, 0] + self.bias
+        total: Floats = lanes[:, 0] + self.bias
         return total
 
 
-def _ordered(x: NDArray[np.float64]) -> NDArray[np.int64]:
+def _ordered(x: Floats) -> Ints:
     """Number the doubles in order, so that neighbours differ by 1."""
     bits = np.ascontiguousarray(x + 0.0).view(np.int64)
     return np.where(bits >= 0, bits, np.iinfo(np.int64).min - bits)
 
 
-def _double(number: NDArray[np.int64]) -> NDArray[np.float64]:
+def _double(number: Ints) -> Floats:
     bits = np.where(number >= 0, number, np.iinfo(np.int64).min - number)
     return bits.view(np.float64)
 

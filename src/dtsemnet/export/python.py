@@ -13,8 +13,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Array
 from dtsemnet.export.artefact import Answer, Artefact
 from dtsemnet.export.check import checked
 from dtsemnet.tree import Column, Model, TanhScale, as_model
@@ -197,8 +197,8 @@ def _plain(text: str) -> str:
     return text.replace("\\", "/").replace('"', "'")
 
 
-def _runner(model: Model, source: str) -> Callable[[NDArray[Any]], Answer]:
-    def answer(rows: NDArray[Any]) -> Answer:
+def _runner(model: Model, source: str) -> Callable[[Array], Answer]:
+    def answer(rows: Array) -> Answer:
         module: dict[str, Any] = {}
         exec(compile(source, "<exported tree>", "exec"), module)
         plain = rows.tolist()

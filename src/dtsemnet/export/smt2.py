@@ -14,8 +14,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Floats
 from dtsemnet.export.artefact import Artefact
 from dtsemnet.export.check import checked
 from dtsemnet.export.smt2_run import can_check, make_answer
@@ -185,7 +185,7 @@ def _leaf(tree: Tree, names: list[str], leaf: int, output: int) -> str:
     return _clip(_sum(names, coef, value), *ends)
 
 
-def _sum(names: list[str], weight: NDArray[np.float64], bias: float) -> str:
+def _sum(names: list[str], weight: Floats, bias: float) -> str:
     terms = [f"(* {_rational(w)} {name})" for name, w in zip(names, weight.tolist()) if w != 0]
     return f"(+ {' '.join(terms)} {_rational(bias)})" if terms else _rational(bias)
 

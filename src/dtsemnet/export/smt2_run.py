@@ -13,8 +13,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Array
 from dtsemnet.export.artefact import Answer
 from dtsemnet.tree import Model
 
@@ -52,10 +52,10 @@ def can_check(model: Model) -> bool:
     return why_not is None
 
 
-def make_answer(model: Model, symbols: Symbols, text: str) -> Callable[[NDArray[Any]], Answer]:
+def make_answer(model: Model, symbols: Symbols, text: str) -> Callable[[Array], Answer]:
     """Make the function that runs the script."""
 
-    def answer(rows: NDArray[Any]) -> Answer:
+    def answer(rows: Array) -> Answer:
         leaf_term, *output_terms = _read(text, symbols)
         leaf, output = np.empty(len(rows), dtype=np.int64), np.empty((len(rows), model.tree.n_outputs))
         for i, values in enumerate(rows.tolist()):

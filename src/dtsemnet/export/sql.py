@@ -14,8 +14,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Array, Floats
 from dtsemnet.export.artefact import Answer, Artefact
 from dtsemnet.export.check import checked
 from dtsemnet.export.sql_run import query
@@ -80,7 +80,7 @@ def to_sql(tree: Any, X: Any = None, *, output: str = "predict", table: str | No
     one = output == "leaf" or (output == "predict" and model.is_classifier)
     n_values = 1 if one else model.tree.n_outputs
 
-    def answer(rows: NDArray[Any]) -> Answer:
+    def answer(rows: Array) -> Answer:
         told = query(names, rows, expression, "rows" if table is None else table, n_values)
         if output == "leaf":
             return Answer(leaf=np.array([-1 if leaf is None else leaf for (leaf,) in told], dtype=np.int64))
@@ -160,7 +160,7 @@ class _Writer:
         """The score of a split, and whether it can be unknown: infinities of either sign need two open terms."""
         return self._sum(self.tree.weight[split], float(self.tree.bias[split]))
 
-    def _sum(self, weight: NDArray[np.float64], bias: float) -> tuple[str, bool]:
+    def _sum(self, weight: Floats, bias: float) -> tuple[str, bool]:
         used = np.flatnonzero(weight).tolist()
         terms = {j: (self._term(j, float(weight[j])), False) for j in used}
         total = ordered_sum(terms, _add)

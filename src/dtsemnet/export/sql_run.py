@@ -12,16 +12,13 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
-from numpy.typing import NDArray
-
+from dtsemnet.arrays import Array
 from dtsemnet.export.sql_words import identifier
 
 __all__ = ["query"]
 
 
-def query(
-    columns: Sequence[str], rows: NDArray[Any], expression: str, table: str, n_values: int = 1
-) -> list[tuple[Any, ...]]:
+def query(columns: Sequence[str], rows: Array, expression: str, table: str, n_values: int = 1) -> list[tuple[Any, ...]]:
     """Select an expression from a table of rows.
 
     Parameters

@@ -15,14 +15,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Bools, Floats
 from dtsemnet.export.words import MOST_DIGITS, Digits, Question, Sum, question
 from dtsemnet.export.words_view import View
 
 __all__ = ["FEWEST_DIGITS", "aligned", "choose_digits", "fold_small", "spread", "Folded"]
 
-FloatArray = NDArray[np.float64]
 
 FEWEST_DIGITS = 3
 _FEWEST_OF_A_TERM = 2  # one digit would write 0.95 as 1
@@ -31,13 +30,13 @@ _FEWEST_OF_A_TERM = 2  # one digit would write 0.95 as 1
 class Folded(NamedTuple):
     """A linear function without its small terms."""
 
-    weight: FloatArray
+    weight: Floats
     bias: float
     n_folded: int
 
 
 def choose_digits(
-    view: View, weight: FloatArray, bias: float, rows: FloatArray, yes: NDArray[np.bool_], shown: list[int] | None
+    view: View, weight: Floats, bias: float, rows: Floats, yes: Bools, shown: list[int] | None
 ) -> tuple[Question, int]:
     """Write a split with the fewest digits with which the rows answer as told, or with all that a double has."""
     for digits in range(FEWEST_DIGITS, MOST_DIGITS + 1):
@@ -47,7 +46,7 @@ def choose_digits(
     return found, digits
 
 
-def aligned(weight: FloatArray, bias: float, rows: FloatArray, digits: int) -> Digits:
+def aligned(weight: Floats, bias: float, rows: Floats, digits: int) -> Digits:
     """Digits of each weight and the bias, such that all terms are rounded to the same place of the sum.
 
     Examples
@@ -66,7 +65,7 @@ def aligned(weight: FloatArray, bias: float, rows: FloatArray, digits: int) -> D
     return Digits(wanted, int(np.clip(digits + constant - top, _FEWEST_OF_A_TERM, MOST_DIGITS)), digits)
 
 
-def spread(weight: FloatArray, rows: FloatArray | None) -> FloatArray:
+def spread(weight: Floats, rows: Floats | None) -> Floats:
     """How much each term moves the sum: its standard deviation over the rows, its weight where there are none."""
     if rows is None or len(rows) < 2:
         return np.abs(weight)
@@ -75,7 +74,7 @@ def spread(weight: FloatArray, rows: FloatArray | None) -> FloatArray:
     return np.where(np.isfinite(size), size, np.inf)
 
 
-def fold_small(weight: FloatArray, bias: float, rows: FloatArray, fold: float) -> Folded:
+def fold_small(weight: Floats, bias: float, rows: Floats, fold: float) -> Folded:
     """Leave out terms whose spread is below a share of the sum's spread, never the largest.
 
     Examples

@@ -12,16 +12,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Floats, Ints
 from dtsemnet.export.text_digits import aligned, choose_digits, fold_small, spread
 from dtsemnet.export.words import Digits, Question, Sum, number_text, question, write_sum
 from dtsemnet.export.words_view import View
 
 __all__ = ["Printed", "print_tree"]
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 _DIGITS = 4  # where no rows tell how many are needed
 _ENOUGH = 2000  # rows that tell which terms of a long sum are the largest
@@ -70,7 +68,7 @@ class _Printer:
         self.names = names
         self.used: list[int] = []
         self.n_folded = self.n_terms = 0
-        self.rows: FloatArray | None = None
+        self.rows: Floats | None = None
         if X is not None:
             leaf = view.model.apply(X)
             order = np.argsort(leaf, kind="stable")
@@ -120,7 +118,7 @@ class _Printer:
             for leaf in range(self.tree.n_leaves)
         ]
 
-    def sum(self, weight: FloatArray, bias: float, leaf: int) -> Sum:
+    def sum(self, weight: Floats, bias: float, leaf: int) -> Sum:
         rows = self.slice(leaf, leaf + 1)
         weight, bias, _ = self.folded(weight, bias, rows)
         if rows is None or self.digits is not None:
@@ -149,7 +147,7 @@ class _Printer:
             parts.append(f"within [{ends[0] or '-inf'}, {ends[1] or 'inf'}]")
         return parts
 
-    def walk(self, questions: list[Question]) -> IntArray:
+    def walk(self, questions: list[Question]) -> Ints:
         """Find the leaf of each row by the questions as printed."""
         assert self.rows is not None
         reached = np.zeros(len(self.rows), dtype=np.int64)
@@ -182,14 +180,14 @@ class _Printer:
                     worst = max(worst, float(np.abs(printed - wanted[:, o]).max()))
         return worst
 
-    def slice(self, first: int, last: int) -> FloatArray | None:
+    def slice(self, first: int, last: int) -> Floats | None:
         """Give the rows that reach the leaves from first up to last."""
         return None if self.rows is None else self.rows[self.start[first] : self.start[last]]
 
     def plain(self) -> Digits:
         return Digits.same(self.tree.n_features, self.digits or _DIGITS)
 
-    def folded(self, weight: FloatArray, bias: float, rows: FloatArray | None) -> tuple[FloatArray, float, int]:
+    def folded(self, weight: Floats, bias: float, rows: Floats | None) -> tuple[Floats, float, int]:
         self.n_terms += int(np.count_nonzero(weight))
         if rows is None:
             return weight, bias, 0
@@ -197,7 +195,7 @@ class _Printer:
         self.n_folded += found.n_folded
         return found
 
-    def shown(self, weight: FloatArray, rows: FloatArray | None) -> list[int] | None:
+    def shown(self, weight: Floats, rows: Floats | None) -> list[int] | None:
         """Name the terms to show where a sum is too long: the largest, largest first."""
         n_terms = int(np.count_nonzero(weight))
         limit = self.max_terms or (n_terms if n_terms <= _LONGEST else _CUT)
@@ -222,7 +220,7 @@ def _named(names: Sequence[str], outputs: list[list[str]]) -> list[list[str]]:
     return [[f"{name} = {parts[0]}", *parts[1:]] for name, parts in zip(names, outputs)]
 
 
-def _classes(names: tuple[Any, ...], share: FloatArray) -> str:
+def _classes(names: tuple[Any, ...], share: Floats) -> str:
     """Name the class of a leaf, its share and, among three classes or more, who follows."""
     order = np.argsort(-share, kind="stable")
     others = [f"{names[k]}: {_percent(share[k])}" for k in order[1:] if share[k] >= 0.005]

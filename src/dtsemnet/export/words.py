@@ -15,16 +15,13 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Bools, Floats, Ints
 from dtsemnet.export.words_view import View
 from dtsemnet.tree import Topology, Tree
 
 __all__ = ["MOST_DIGITS", "Digits", "Question", "Sum", "number_text", "outward_text", "question", "write_sum"]
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
 
 MOST_DIGITS = 17
 """Significant digits that tell any two doubles apart."""
@@ -60,7 +57,7 @@ def outward_text(number: float, digits: int, *, up: bool) -> str:
 class Digits:
     """Significant digits of the numbers of a sum, and of a threshold where it is solved for one column."""
 
-    weight: IntArray
+    weight: Ints
     bias: int
     threshold: int
 
@@ -74,14 +71,14 @@ class Digits:
 class Sum:
     """A linear function as printed."""
 
-    weight: FloatArray
+    weight: Floats
     bias: float
     parts: tuple[str, ...]
     """Pieces of the text, between which a line may be broken."""
     n_hidden: int
     """Terms that the text leaves out."""
 
-    def __call__(self, rows: FloatArray) -> FloatArray:
+    def __call__(self, rows: Floats) -> Floats:
         """Evaluate the numbers printed, in the documented order of summation."""
         width = len(self.weight)
         line = Tree(Topology([]), np.empty((0, width)), [], [[self.bias]], coef=[[self.weight]])
@@ -99,7 +96,7 @@ class Question(Protocol):
     def n_hidden(self) -> int:
         """Terms that the text leaves out."""
 
-    def __call__(self, rows: FloatArray) -> BoolArray:
+    def __call__(self, rows: Floats) -> Bools:
         """Answer for each row."""
 
 
@@ -119,7 +116,7 @@ class Positive:
         """Terms that the sum leaves out."""
         return self.sum.n_hidden
 
-    def __call__(self, rows: FloatArray) -> BoolArray:
+    def __call__(self, rows: Floats) -> Bools:
         """Compare the sum with 0."""
         return self.sum(rows) > 0
 
@@ -136,7 +133,7 @@ class Beyond:
     missing_says: bool
     n_hidden: int = 0
 
-    def __call__(self, rows: FloatArray) -> BoolArray:
+    def __call__(self, rows: Floats) -> Bools:
         """Compare the number with the threshold."""
         number = rows[:, self.feature]
         answer = number > self.threshold if self.above else number < self.threshold
@@ -152,14 +149,12 @@ class Among:
     wanted: bool
     n_hidden: int = 0
 
-    def __call__(self, rows: FloatArray) -> BoolArray:
+    def __call__(self, rows: Floats) -> Bools:
         """Look for a feature that holds."""
         return (rows[:, list(self.features)] == 1).any(axis=1) == self.wanted
 
 
-def question(
-    view: View, weight: FloatArray, bias: float, digits: Digits, shown: Sequence[int] | None = None
-) -> Question:
+def question(view: View, weight: Floats, bias: float, digits: Digits, shown: Sequence[int] | None = None) -> Question:
     """Write a split as a question.
 
     Parameters
@@ -183,7 +178,7 @@ def question(
     return Positive(write_sum(view, weight, bias, digits, shown))
 
 
-def write_sum(view: View, weight: FloatArray, bias: float, digits: Digits, shown: Sequence[int] | None = None) -> Sum:
+def write_sum(view: View, weight: Floats, bias: float, digits: Digits, shown: Sequence[int] | None = None) -> Sum:
     """Write ``weight . x + bias``; arguments as in :func:`question`."""
     used = np.flatnonzero(weight).tolist()
     printed = np.zeros(len(weight))
@@ -210,7 +205,7 @@ def _signed(number: float, text: str, *, first: bool) -> str:
     return f"- {text}" if number < 0 else f"+ {text}"
 
 
-def _threshold(view: View, weight: FloatArray, bias: float, members: list[int], digits: int) -> Question | None:
+def _threshold(view: View, weight: Floats, bias: float, members: list[int], digits: int) -> Question | None:
     feature, missing = members[0], members[1] if len(members) > 1 else None
     slope = float(weight[feature])
     threshold = -bias / slope
@@ -223,7 +218,7 @@ def _threshold(view: View, weight: FloatArray, bias: float, members: list[int], 
     return Beyond((words,), feature, slope > 0, float(text), missing, says)
 
 
-def _choice(view: View, weight: FloatArray, bias: float, members: list[int]) -> Question | None:
+def _choice(view: View, weight: Floats, bias: float, members: list[int]) -> Question | None:
     """Ask for categories by name; a value that the model does not know scores the bias alone."""
     unknown_says = bias > 0
     named = tuple(j for j in members if (weight[j] + bias > 0) != unknown_says)

@@ -12,13 +12,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Floats
 from dtsemnet.tree import Column, Encoder, Model, Tree, as_model, raw_view
 
 __all__ = ["Feature", "View", "mapped", "view_of"]
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -62,7 +60,7 @@ class View:
         """Numbers of the features that a column gives."""
         return [j for j, feature in enumerate(self.features) if feature.column == column]
 
-    def rows(self, X: Any) -> FloatArray:
+    def rows(self, X: Any) -> Floats:
         """Give the features of rows, in raw units, a missing number as 0."""
         rows = np.array(self.encoder.transform(X), dtype=np.float64, order="C")
         for j, feature in enumerate(self.features):

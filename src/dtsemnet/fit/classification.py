@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.fit.data import Sample
 from dtsemnet.fit.fitting import Fitting
 from dtsemnet.fit.leaves import class_table, count_classes, frequencies
@@ -19,11 +19,8 @@ from dtsemnet.tree import Tree
 
 __all__ = ["ClassFitting", "deal_classes"]
 
-Floats = NDArray[Any]
-Integers = NDArray[Any]
 
-
-def deal_classes(class_weight: Floats, n_leaves: int, *, proportional: bool) -> Integers:
+def deal_classes(class_weight: Floats, n_leaves: int, *, proportional: bool) -> Ints:
     """Deal the classes out to the leaves before training.
 
     In turn, the most frequent first; or proportionally, by the root of their weight, each class spread evenly
@@ -136,17 +133,17 @@ class ClassFitting(Fitting):
         merit = (error,) if validation is None else (self._error(counted, validation), error)
         return Candidate(counted, merit, History(), None, 0)
 
-    def _first_classes(self, train: Sample, setting: Setting, init: Tree | None) -> Integers:
+    def _first_classes(self, train: Sample, setting: Setting, init: Tree | None) -> Ints:
         n_leaves = self.topology.n_leaves
         if init is not None and init.is_classifier and init.class_names == self.data.class_names:
             return init.leaf_class
-        weight = np.bincount(train.y, train.weight, self.problem.n_classes)
+        weight: Array = np.bincount(train.y, train.weight, self.problem.n_classes)
         if init is not None:
             table = count_classes(init, train, self.problem.n_classes)
             return frequencies(self.topology, table).argmax(axis=1)
         return deal_classes(weight, n_leaves, proportional=setting.proportional and self.options.training == "annealed")
 
-    def _with_leaves(self, tree: Tree, leaf_class: Integers | None, train: Sample) -> tuple[Tree, float]:
+    def _with_leaves(self, tree: Tree, leaf_class: Ints | None, train: Sample) -> tuple[Tree, float]:
         """Count the classes in the leaves; return the tree and its error on the rows counted."""
         n_classes = self.problem.n_classes
         table = count_classes(tree, train, n_classes) / train.weight.mean()

@@ -13,17 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.kernels.hashing import mix_rows
 
 __all__ = ["BLOCK", "Sample", "Scaling", "merge", "split", "target_scale"]
 
-Floats = NDArray[Any]
-Integers = NDArray[Any]
 
 BLOCK = 65536
 """Rows that are copied at a time."""
@@ -44,15 +41,15 @@ class Sample:
         In the order of ``index``.
     """
 
-    X: NDArray[Any]
-    index: Integers
-    y: NDArray[Any]
+    X: Array
+    index: Ints
+    y: Array
     weight: Floats
 
     def __len__(self) -> int:
         return len(self.index)
 
-    def take(self, places: Integers) -> Sample:
+    def take(self, places: Ints) -> Sample:
         """Select some of the rows."""
         return Sample(self.X, self.index[places], self.y[places], self.weight[places])
 
@@ -67,7 +64,7 @@ class Sample:
         return np.ascontiguousarray(self.X[self.index], dtype=np.float64)
 
 
-def merge(X: NDArray[Any], y: NDArray[Any], weight: Floats) -> Sample:
+def merge(X: Array, y: Array, weight: Floats) -> Sample:
     """Drop rows without weight, merge equal rows, order the rest by content."""
     targets = y.reshape(len(y), -1 if len(y) else 1)
     index = np.flatnonzero(weight > 0)
@@ -125,14 +122,14 @@ class Scaling:
             factor = np.where(varies, 1 / np.where(varies, deviation, 1) / unit, 0.0)
         return cls(mean * unit, np.where(np.isfinite(factor), factor, 0.0))
 
-    def apply(self, sample: Sample, dtype: type = np.float32) -> NDArray[Any]:
+    def apply(self, sample: Sample, dtype: type = np.float32) -> Array:
         """Copy the rows in training coordinates."""
-        scaled: NDArray[Any] = np.empty((len(sample), sample.X.shape[1]), dtype)
+        scaled: Array = np.empty((len(sample), sample.X.shape[1]), dtype)
         for part, rows in sample.blocks():
             scaled[part] = (rows - self.center) * self.factor
         return scaled
 
-    def fold(self, matrix: NDArray[Any]) -> tuple[Floats, Floats]:
+    def fold(self, matrix: Array) -> tuple[Floats, Floats]:
         """Turn rows (w, b) that read scaled inputs into weights and biases that read raw ones."""
         matrix = matrix.astype(np.float64)
         weight = matrix[:, :-1] * self.factor

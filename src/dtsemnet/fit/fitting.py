@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Array, Floats
 from dtsemnet.fit.data import Sample, Scaling, split
 from dtsemnet.fit.search import Candidate, Plan, race
 from dtsemnet.fit.settings import Setting, n_epochs_for
@@ -35,8 +35,6 @@ LAST_SHARE = 0.5
 """Epochs with all rows at the end, as a share of those of a start."""
 FEWEST_TO_CHOOSE, FEWEST_TO_KEEP = 10, 45
 """Fewest epochs of a start that is trained on if it is chosen, and of a training that has the last word."""
-
-Floats = NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -241,7 +239,7 @@ class Fitting(ABC):
         weight = (sample.weight / sample.weight.mean()).astype(np.float32)
         return Rows(self.scaling.apply(sample), self.targets(sample), weight)
 
-    def targets(self, sample: Sample) -> NDArray[Any]:
+    def targets(self, sample: Sample) -> Array:
         """Targets as the engine wants them."""
         return sample.y
 
@@ -260,7 +258,7 @@ class Fitting(ABC):
         """Splits of the initial tree in training coordinates, or random ones."""
         return self.random_splits(rng) if init is None else self.scaling.unfold(init.weight, init.bias)
 
-    def skeleton(self, splits: NDArray[Any]) -> Tree:
+    def skeleton(self, splits: Array) -> Tree:
         """A tree with these splits, folded to raw inputs, whose leaves are yet empty."""
         weight, bias = self.scaling.fold(splits)
         return Tree(self.topology, weight, bias, np.zeros((self.topology.n_leaves, 1)))

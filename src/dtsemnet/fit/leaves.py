@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.fit.data import Sample, Scaling
 from dtsemnet.kernels.evaluate import choices
 from dtsemnet.tree import Topology, Tree
@@ -37,14 +37,12 @@ __all__ = [
     "update_leaves",
 ]
 
-Floats = NDArray[Any]
-Integers = NDArray[Any]
 
 PENALTIES = (0.1, 1.0, 10.0, 100.0, 1e3, 1e4)
 """Ridge penalties tried, in rows: a penalty of 10 weighs like ten rows of standardised inputs."""
 
 
-def leaves_of(tree: Tree, sample: Sample) -> Integers:
+def leaves_of(tree: Tree, sample: Sample) -> Ints:
     """Leaf that each row of a sample reaches."""
     found = np.empty(len(sample), np.int64)
     for part, rows in sample.blocks():
@@ -52,9 +50,10 @@ def leaves_of(tree: Tree, sample: Sample) -> Integers:
     return found
 
 
-def class_table(leaf: Integers, y: Integers, weight: Floats, n_leaves: int, n_classes: int) -> Floats:
+def class_table(leaf: Ints, y: Ints, weight: Floats, n_leaves: int, n_classes: int) -> Floats:
     """Weight of each class in each leaf."""
-    return np.bincount(leaf * n_classes + y, weight, n_leaves * n_classes).reshape(n_leaves, n_classes)
+    table: Array = np.bincount(leaf * n_classes + y, weight, n_leaves * n_classes)
+    return table.reshape(n_leaves, n_classes)
 
 
 def count_classes(tree: Tree, sample: Sample, n_classes: int) -> Floats:
@@ -100,7 +99,7 @@ def frequencies(topology: Topology, table: Floats) -> Floats:
     return found / found.sum(axis=1, keepdims=True)
 
 
-def guard_of(leaf: Integers, y: Floats, n_leaves: int) -> tuple[Floats, Floats]:
+def guard_of(leaf: Ints, y: Floats, n_leaves: int) -> tuple[Floats, Floats]:
     """Smallest and largest target of each leaf; those of all rows where a leaf has none."""
     lower, upper = np.full((n_leaves, y.shape[1]), np.inf), np.full((n_leaves, y.shape[1]), -np.inf)
     np.minimum.at(lower, leaf, y)
@@ -181,7 +180,7 @@ def update_leaves(tree: Tree, model: Floats, seen: Floats, sample: Sample, scali
     return moved
 
 
-def _design(sample: Sample, places: Integers, scaling: Scaling, linear: bool) -> Floats:
+def _design(sample: Sample, places: Ints, scaling: Scaling, linear: bool) -> Floats:
     """Rows in training coordinates with the column of ones, or the ones alone."""
     ones = np.ones((len(places), 1))
     return np.hstack([scaling.apply(sample.take(places), np.float64), ones]) if linear else ones
@@ -200,7 +199,7 @@ def _common_model(sample: Sample, scaling: Scaling, linear: bool) -> Floats:
     return np.linalg.solve(gram, moment)
 
 
-def _first_and_second(tree: Tree, sample: Sample, augmented: bool) -> tuple[Integers, Integers | None]:
+def _first_and_second(tree: Tree, sample: Sample, augmented: bool) -> tuple[Ints, Ints | None]:
     if not augmented or tree.n_leaves == 1:
         return leaves_of(tree, sample), None
     found = np.empty((len(sample), 2), np.int64)
@@ -209,7 +208,7 @@ def _first_and_second(tree: Tree, sample: Sample, augmented: bool) -> tuple[Inte
     return found[:, 0], found[:, 1]
 
 
-def _members(first: Integers, second: Integers | None, n_leaves: int) -> Iterator[tuple[int, Integers, Integers]]:
+def _members(first: Ints, second: Ints | None, n_leaves: int) -> Iterator[tuple[int, Ints, Ints]]:
     """Rows that reach each leaf, and rows for which it is the second choice; leaves that have neither are left out."""
     own = np.split(np.argsort(first, kind="stable"), np.cumsum(np.bincount(first, minlength=n_leaves))[:-1])
     guests: Any = [np.empty(0, np.int64)] * n_leaves

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Array, Floats
 from dtsemnet.fit.data import Sample, target_scale
 from dtsemnet.fit.fitting import Fitting, TrainingData
 from dtsemnet.fit.leaves import PENALTIES, guard_of, leaves_of, ridge_paths, update_leaves
@@ -19,8 +19,6 @@ from dtsemnet.tree import Tree
 
 __all__ = ["LeafFitting"]
 
-Floats = NDArray[Any]
-Integers = NDArray[Any]
 
 LOSSES = {"squared_error": "squared", "absolute_error": "absolute", "huber": "huber", "quantile": "pinball"}
 
@@ -71,7 +69,7 @@ class LeafFitting(Fitting):
         """Whether leaves are refitted by ridge regression; the paper's training keeps its trained leaves."""
         return bool(self.options.training == "annealed" and self.options.loss == "squared_error")
 
-    def targets(self, sample: Sample) -> NDArray[Any]:
+    def targets(self, sample: Sample) -> Array:
         return self._standard(sample).astype(np.float32)
 
     def _standard(self, sample: Sample) -> Floats:
@@ -195,10 +193,10 @@ class LeafFitting(Fitting):
     def _tree(self, tree: Tree, model: Floats, train: Sample) -> Tree:
         return self.fold_leaves(tree, model, self._guard(tree, train) if self.options.guard else (None, None))
 
-    def update(self, splits: NDArray[Any], leaves: NDArray[Any], seen: Floats, guard: Callable[[Tree], Any]) -> Tree:
+    def update(self, splits: Array, leaves: Array, seen: Floats, guard: Callable[[Tree], Any]) -> Tree:
         """The tree after an epoch on new rows: moved splits, and leaves as they were, updated in closed form."""
         sample, tree = self.data.sample, self.skeleton(splits)
-        model = leaves.astype(np.float64).reshape(tree.n_leaves, sample.y.shape[1], -1)
+        model: Floats = leaves.astype(np.float64).reshape(tree.n_leaves, sample.y.shape[1], -1)
         if self.closed_form:
             before = self._first_leaves(self.rng, self.init).reshape(model.shape)
             model = update_leaves(tree, before, seen, self._scaled(sample), self.scaling)

@@ -13,16 +13,13 @@ hyperplane where it is.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Floats
 from dtsemnet.kernels.jit import kernel
 
 __all__ = ["adam", "squared_norm"]
 
-Floats = NDArray[np.floating[Any]]
 
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 

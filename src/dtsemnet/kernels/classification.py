@@ -15,8 +15,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Floats, Ints
 from dtsemnet.kernels.elementary import exp, log
 from dtsemnet.kernels.jit import kernel
 
@@ -25,21 +25,18 @@ __all__ = ["UNSERVED", "class_loss", "leaf_slopes"]
 UNSERVED = 1e-7
 """Probability granted to a class without leaves, so that its samples add a constant to the loss."""
 
-Floats = NDArray[np.floating[Any]]
-Integers = NDArray[np.integer[Any]]
-
 
 @kernel
 def class_loss(
     logit: Floats,
-    leaf_class: Integers,
-    y: Integers,
+    leaf_class: Ints,
+    y: Ints,
     weight: Floats,
     temperature: float,
     q: float,
     pooled: Floats,
     spread: Floats,
-    chosen: Integers,
+    chosen: Ints,
 ) -> float:
     """Return the weighted sum of losses; leave its gradient by the pooled logits in ``pooled``.
 
@@ -54,7 +51,7 @@ def class_loss(
 
 @kernel
 def leaf_slopes(
-    logit: Floats, leaf_class: Integers, temperature: float, pooled: Floats, spread: Floats, chosen: Integers
+    logit: Floats, leaf_class: Ints, temperature: float, pooled: Floats, spread: Floats, chosen: Ints
 ) -> None:
     """Overwrite ``logit``, as :func:`class_loss` left it, with the gradient of the loss."""
     if temperature > 0:
@@ -64,7 +61,7 @@ def leaf_slopes(
 
 
 @kernel
-def _pool_by_max(logit: Floats, leaf_class: Integers, pooled: Floats, chosen: Integers) -> None:
+def _pool_by_max(logit: Floats, leaf_class: Ints, pooled: Floats, chosen: Ints) -> None:
     pooled[:, :] = -np.inf
     chosen[:, :] = -1
     for j in range(len(logit)):
@@ -72,7 +69,7 @@ def _pool_by_max(logit: Floats, leaf_class: Integers, pooled: Floats, chosen: In
 
 
 @kernel
-def _keep_larger(z: Floats, number: Any, top: Floats, place: Integers) -> None:
+def _keep_larger(z: Floats, number: Any, top: Floats, place: Ints) -> None:
     for b in range(len(z)):
         better = z[b] > top[b]  # strictly: the first of equals keeps its place
         top[b] = z[b] if better else top[b]
@@ -80,7 +77,7 @@ def _keep_larger(z: Floats, number: Any, top: Floats, place: Integers) -> None:
 
 
 @kernel
-def _pool_smoothly(logit: Floats, leaf_class: Integers, temperature: float, pooled: Floats, spread: Floats) -> None:
+def _pool_smoothly(logit: Floats, leaf_class: Ints, temperature: float, pooled: Floats, spread: Floats) -> None:
     """Turn maxima into ``tau * logsumexp``; leaves ``exp((z - max) / tau)`` in ``logit``, their sums in ``spread``."""
     n_leaves, n_samples = logit.shape
     tau, inverse, tiny = logit.dtype.type(temperature), logit.dtype.type(1 / temperature), logit.dtype.type(1e-30)
@@ -101,7 +98,7 @@ def _add_exp(z: Floats, top: Floats, inverse: Any, total: Floats) -> None:
 
 
 @kernel
-def _cross_entropy(pooled: Floats, chosen: Integers, y: Integers, weight: Floats, q: float) -> float:
+def _cross_entropy(pooled: Floats, chosen: Ints, y: Ints, weight: Floats, q: float) -> float:
     """Return the weighted sum of losses and overwrite ``pooled`` (classes x batch) with its gradient."""
     n_classes, n_samples = pooled.shape
     real = pooled.dtype.type
@@ -151,20 +148,20 @@ def _cross_entropy(pooled: Floats, chosen: Integers, y: Integers, weight: Floats
 
 
 @kernel
-def _give_to_chosen(logit: Floats, leaf_class: Integers, gradient: Floats, chosen: Integers) -> None:
+def _give_to_chosen(logit: Floats, leaf_class: Ints, gradient: Floats, chosen: Ints) -> None:
     for j in range(len(logit)):
         _give(logit[j], gradient[leaf_class[j]], chosen[leaf_class[j]], chosen.dtype.type(j))
 
 
 @kernel
-def _give(z: Floats, gradient: Floats, place: Integers, number: Any) -> None:
+def _give(z: Floats, gradient: Floats, place: Ints, number: Any) -> None:
     zero = z.dtype.type(0)
     for b in range(len(z)):
         z[b] = gradient[b] if place[b] == number else zero
 
 
 @kernel
-def _spread_over_leaves(logit: Floats, leaf_class: Integers, gradient: Floats, spread: Floats) -> None:
+def _spread_over_leaves(logit: Floats, leaf_class: Ints, gradient: Floats, spread: Floats) -> None:
     n_classes, n_samples = gradient.shape
     tiny = logit.dtype.type(1e-30)
     for c in range(n_classes):

@@ -10,11 +10,11 @@ gives all gradients. Batch and parameters have one dtype, float32 or float64.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Floats, Ints
 from dtsemnet.kernels.adam import adam, squared_norm
 from dtsemnet.kernels.classification import class_loss, leaf_slopes
 from dtsemnet.kernels.jit import kernel
@@ -23,8 +23,6 @@ from dtsemnet.kernels.regression import AUGMENTED, STRAIGHT_THROUGH, leaf_loss
 
 __all__ = ["Rates", "class_gradients", "leaf_gradients", "class_epoch", "leaf_epoch"]
 
-Floats = NDArray[np.floating[Any]]
-Integers = NDArray[np.integer[Any]]
 
 PATH_COST = 250
 """Multiplications of a dense product in the time of one step up a path, as measured: tells which is cheaper."""
@@ -46,7 +44,7 @@ class Rates(NamedTuple):
 
 
 @kernel
-def _gather(X: Floats, order: Integers, start: int, batch: Floats) -> None:
+def _gather(X: Floats, order: Ints, start: int, batch: Floats) -> None:
     n_samples, n_columns = batch.shape
     for r in range(n_samples):
         row, into = X[order[start + r]], batch[r]
@@ -58,10 +56,10 @@ def _gather(X: Floats, order: Integers, start: int, batch: Floats) -> None:
 @kernel
 def class_gradients(
     batch: Floats,
-    y: Integers,
+    y: Ints,
     weight: Floats,
-    children: Integers,
-    leaf_class: Integers,
+    children: Ints,
+    leaf_class: Ints,
     n_classes: int,
     splits: Floats,
     temperature: float,
@@ -94,7 +92,7 @@ def leaf_gradients(
     batch: Floats,
     y: Floats,
     weight: Floats,
-    children: Integers,
+    children: Ints,
     splits: Floats,
     leaves: Floats,
     selector: int,
@@ -129,12 +127,12 @@ def leaf_gradients(
 @kernel
 def class_epoch(
     X: Floats,
-    y: Integers,
+    y: Ints,
     weight: Floats,
-    order: Integers,
+    order: Ints,
     batch_size: int,
-    children: Integers,
-    leaf_class: Integers,
+    children: Ints,
+    leaf_class: Ints,
     n_classes: int,
     splits: Floats,
     first: Floats,
@@ -182,9 +180,9 @@ def leaf_epoch(
     X: Floats,
     y: Floats,
     weight: Floats,
-    order: Integers,
+    order: Ints,
     batch_size: int,
-    children: Integers,
+    children: Ints,
     splits: Floats,
     split_first: Floats,
     split_second: Floats,

@@ -8,11 +8,9 @@ computed from the tree.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Floats, Ints
 from dtsemnet.kernels.classification import class_loss
 from dtsemnet.kernels.jit import kernel
 from dtsemnet.kernels.logits import best_leaves, leaf_logits, walk
@@ -20,8 +18,6 @@ from dtsemnet.kernels.regression import leaf_loss
 
 __all__ = ["reached", "choices", "class_evaluate", "leaf_evaluate"]
 
-Floats = NDArray[np.floating[Any]]
-Integers = NDArray[np.integer[Any]]
 
 BLOCK = 256
 
@@ -38,7 +34,7 @@ def with_ones(rows: Floats) -> Floats:
 
 
 @kernel
-def reached(X: Floats, splits: Floats, children: Integers) -> Integers:
+def reached(X: Floats, splits: Floats, children: Ints) -> Ints:
     """Leaf that each row reaches."""
     leaf = np.empty(len(X), np.int64)
     for start in range(0, len(X), BLOCK):
@@ -48,7 +44,7 @@ def reached(X: Floats, splits: Floats, children: Integers) -> Integers:
 
 
 @kernel
-def choices(scores: Floats, children: Integers, n_choices: int) -> Integers:
+def choices(scores: Floats, children: Ints, n_choices: int) -> Ints:
     """Leaves of largest logit for each row of ``scores`` (rows x splits), best first: shape (rows, n_choices)."""
     n_samples, n_splits = scores.shape
     found = np.empty((n_samples, n_choices), np.int64)
@@ -71,10 +67,10 @@ def choices(scores: Floats, children: Integers, n_choices: int) -> Integers:
 @kernel
 def class_evaluate(
     X: Floats,
-    y: Integers,
+    y: Ints,
     weight: Floats,
-    children: Integers,
-    leaf_class: Integers,
+    children: Ints,
+    leaf_class: Ints,
     n_classes: int,
     splits: Floats,
     temperature: float,
@@ -101,7 +97,7 @@ def leaf_evaluate(
     X: Floats,
     y: Floats,
     weight: Floats,
-    children: Integers,
+    children: Ints,
     splits: Floats,
     leaves: Floats,
     selector: int,

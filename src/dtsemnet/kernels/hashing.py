@@ -13,13 +13,14 @@ import numpy as np
 from numba import uint64
 from numpy.typing import NDArray
 
+from dtsemnet.arrays import Floats
 from dtsemnet.kernels.jit import kernel
 
 __all__ = ["mix_rows"]
 
 
 @kernel
-def mix_rows(rows: NDArray[np.float64], numbers: NDArray[np.uint64]) -> None:
+def mix_rows(rows: Floats, numbers: NDArray[np.uint64]) -> None:
     """Mix the float64 values of each row into its number, in place."""
     bits: Any = (rows + 0.0).view(np.uint64)  # the sum turns -0.0 into 0.0
     for i in range(len(rows)):

@@ -19,17 +19,12 @@ paths alone, and add up nothing but the rows of violated margins.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Floats, Ints
 from dtsemnet.kernels.jit import kernel
 
 __all__ = ["leaf_logits", "split_gradients", "parents", "path_gradients", "best_leaves", "walk"]
-
-Floats = NDArray[np.floating[Any]]
-Integers = NDArray[np.integer[Any]]
 
 
 @kernel
@@ -38,7 +33,7 @@ def _row(child: int, n_splits: int) -> int:
 
 
 @kernel
-def leaf_logits(scores: Floats, children: Integers, node: Floats) -> None:
+def leaf_logits(scores: Floats, children: Ints, node: Floats) -> None:
     """Write the logits of all leaves behind the partial sums of the splits; the reached leaf gets exactly 0."""
     n_splits = len(scores)
     node[0, :] = 0
@@ -57,7 +52,7 @@ def _pass_down(above: Floats, score: Floats, left: Floats, right: Floats) -> Non
 
 
 @kernel
-def split_gradients(scores: Floats, children: Integers, node: Floats) -> None:
+def split_gradients(scores: Floats, children: Ints, node: Floats) -> None:
     """Turn gradients of the leaf logits, in the leaf rows of ``node``, into gradients of ``scores``, in place."""
     n_splits = len(scores)
     for i in range(n_splits - 1, -1, -1):
@@ -75,7 +70,7 @@ def _pass_up(above: Floats, score: Floats, left: Floats, right: Floats) -> None:
 
 
 @kernel
-def parents(children: Integers) -> tuple[Integers, int]:
+def parents(children: Ints) -> tuple[Ints, int]:
     """Find the split above each row of ``node``, ``i`` for its right child and ``~i`` for its left, and the depth."""
     n_splits = len(children)
     above, level = np.zeros(2 * n_splits + 1, np.int64), np.zeros(2 * n_splits + 1, np.int64)
@@ -88,7 +83,7 @@ def parents(children: Integers) -> tuple[Integers, int]:
 
 @kernel
 def path_gradients(
-    scores: Floats, above: Integers, depth: int, slope: Floats, chosen: Integers, batch: Floats, gradient: Floats
+    scores: Floats, above: Ints, depth: int, slope: Floats, chosen: Ints, batch: Floats, gradient: Floats
 ) -> None:
     """Write the gradient by the splits, where only the leaves ``chosen`` (classes x batch) have a slope."""
     n_splits, n_samples = scores.shape
@@ -113,7 +108,7 @@ def path_gradients(
 
 
 @kernel
-def best_leaves(logit: Floats, best: Floats, index: Integers) -> None:
+def best_leaves(logit: Floats, best: Floats, index: Ints) -> None:
     """Find the ``len(best)`` leaves of largest logit, in falling order, ties to the lowest leaf number.
 
     Leaves come from the last to the first, and each goes in front of the first rank that does not beat it: so a
@@ -138,7 +133,7 @@ def best_leaves(logit: Floats, best: Floats, index: Integers) -> None:
 
 
 @kernel
-def walk(scores: Floats, children: Integers, leaf: Integers) -> None:
+def walk(scores: Floats, children: Ints, leaf: Ints) -> None:
     """Walk each sample of ``scores`` (splits x batch) down to the leaf that it reaches."""
     n_splits, n_samples = scores.shape
     for b in range(n_samples):

@@ -17,8 +17,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Floats
 from dtsemnet.kernels.elementary import exp
 from dtsemnet.kernels.jit import kernel
 from dtsemnet.kernels.logits import best_leaves
@@ -27,8 +27,6 @@ __all__ = ["TOP_K", "STRAIGHT_THROUGH", "AUGMENTED", "SQUARED", "ABSOLUTE", "HUB
 
 TOP_K, STRAIGHT_THROUGH, AUGMENTED = 0, 1, 2
 SQUARED, ABSOLUTE, HUBER, PINBALL = 0, 1, 2, 3
-
-Floats = NDArray[np.floating[Any]]
 
 
 @kernel

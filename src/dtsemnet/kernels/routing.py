@@ -39,8 +39,8 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 from numba.np import arrayobj
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.kernels.jit import kernel
 
 __all__ = ["LANES", "apply", "decision_path", "first_non_finite", "linear", "pad_rows", "scores"]
@@ -52,11 +52,8 @@ _ALIGN = 64  # bytes: a cache line, so that no vector load straddles two
 _GROUP = 8  # rows that walk side by side: one row alone waits for each score before it can fetch the next split
 _GROUP_WIDTH = 64  # wider rows have work enough in one score, and share the nearest cache with the weights
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
-
-def pad_rows(matrix: FloatArray) -> FloatArray:
+def pad_rows(matrix: Floats) -> Floats:
     """Lay rows out for the kernels: flat, each padded with zeros to whole blocks of 16, the first on a cache line.
 
     Examples
@@ -119,7 +116,7 @@ _dot: Any = intrinsic(_write_dot)
 
 
 @kernel
-def apply(X: NDArray[Any], weight: FloatArray, bias: FloatArray, children: IntArray, leaf: IntArray) -> int:
+def apply(X: Array, weight: Floats, bias: Floats, children: Ints, leaf: Ints) -> int:
     """Write the leaf of each row of ``X`` (C order) into ``leaf``; ``weight`` comes from :func:`pad_rows`."""
     n_samples = X.shape[0]
     width = weight.shape[0] // bias.shape[0]
@@ -160,7 +157,7 @@ def apply(X: NDArray[Any], weight: FloatArray, bias: FloatArray, children: IntAr
 
 
 @kernel
-def decision_path(X: NDArray[Any], weight: FloatArray, bias: FloatArray, children: IntArray, path: IntArray) -> int:
+def decision_path(X: Array, weight: Floats, bias: Floats, children: Ints, path: Ints) -> int:
     """Write the splits that each row meets into ``path``, which holds -1 everywhere."""
     n_samples = X.shape[0]
     width = weight.shape[0] // bias.shape[0]
@@ -182,7 +179,7 @@ def decision_path(X: NDArray[Any], weight: FloatArray, bias: FloatArray, childre
 
 
 @kernel
-def scores(X: NDArray[Any], weight: FloatArray, bias: FloatArray, score: FloatArray) -> int:
+def scores(X: Array, weight: Floats, bias: Floats, score: Floats) -> int:
     """Write the scores of all splits into ``score``, shape (n_samples, n_splits)."""
     n_samples = X.shape[0]
     n_splits = bias.shape[0]
@@ -209,13 +206,13 @@ def scores(X: NDArray[Any], weight: FloatArray, bias: FloatArray, score: FloatAr
 
 @kernel
 def linear(
-    X: NDArray[Any],
-    leaf: IntArray,
-    coef: FloatArray,
-    value: FloatArray,
-    lower: FloatArray,
-    upper: FloatArray,
-    output: FloatArray,
+    X: Array,
+    leaf: Ints,
+    coef: Floats,
+    value: Floats,
+    lower: Floats,
+    upper: Floats,
+    output: Floats,
 ) -> int:
     """Write ``clip(coef . x + value, lower, upper)`` of each row's leaf into ``output``.
 
@@ -243,7 +240,7 @@ def linear(
 
 
 @kernel
-def first_non_finite(X: NDArray[Any]) -> int:
+def first_non_finite(X: Array) -> int:
     """Find the first row that holds a NaN or an infinity (for trees without a split, which have no score)."""
     for i in range(X.shape[0]):
         for j in range(X.shape[1]):
@@ -253,7 +250,7 @@ def first_non_finite(X: NDArray[Any]) -> int:
 
 
 @kernel
-def _aligned(length: int) -> FloatArray:
+def _aligned(length: int) -> Floats:
     """Make a buffer of zeros that starts on a cache line."""
     room = np.zeros(length + _ALIGN // 8)
     start = -room.ctypes.data % _ALIGN // 8
@@ -261,7 +258,7 @@ def _aligned(length: int) -> FloatArray:
 
 
 @kernel
-def _is_refused(score: float, row: FloatArray, start: int, width: int) -> bool:
+def _is_refused(score: float, row: Floats, start: int, width: int) -> bool:
     """Tell a row that is refused from one whose finite numbers overflowed to an infinity with a sign."""
     if np.isnan(score):
         return True

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from dtsemnet.arrays import Floats
 from dtsemnet.nn.heads import ClassMaxPool, ConstantLeaves, Head, LinearLeaves
 from dtsemnet.nn.network import DTSemNet
 from dtsemnet.nn.selectors import Hardmax
@@ -94,6 +93,6 @@ def _head(tree: Tree) -> Head:
     return ConstantLeaves(value, lower, upper)
 
 
-def _tensor(array: NDArray[np.float64]) -> Tensor:
+def _tensor(array: Floats) -> Tensor:
     # A copy: the arrays of a tree are read-only, and a tensor cannot be.
     return torch.tensor(array)

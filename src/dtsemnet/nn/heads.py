@@ -15,9 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
+from dtsemnet.arrays import Floats
 from dtsemnet.nn.logits import leaf_logits
 from dtsemnet.nn.selectors import Selector
 from dtsemnet.tree import Topology
@@ -30,10 +31,10 @@ Label = str | int | float | bool
 class LeafArrays(NamedTuple):
     """The leaves of a tree, as ``Tree`` takes them."""
 
-    value: NDArray[np.float64]
-    coef: NDArray[np.float64] | None = None
-    lower: NDArray[np.float64] | None = None
-    upper: NDArray[np.float64] | None = None
+    value: Floats
+    coef: Floats | None = None
+    lower: Floats | None = None
+    upper: Floats | None = None
     class_names: tuple[Label, ...] | None = None
 
 
@@ -343,6 +344,6 @@ def _real(array: ArrayLike | Tensor) -> Tensor:
     return tensor if tensor.is_floating_point() else tensor.to(torch.get_default_dtype())
 
 
-def _float64(tensor: Tensor) -> NDArray[np.float64]:
-    array: NDArray[np.float64] = tensor.detach().cpu().numpy().astype(np.float64)
+def _float64(tensor: Tensor) -> Floats:
+    array: Floats = tensor.detach().cpu().numpy().astype(np.float64)
     return array

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 from matplotlib import colormaps
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Floats
 from dtsemnet.plot.glyphs import LEAF_FONT, SHARE_FONT
 from dtsemnet.plot.layout import Cut
 from dtsemnet.plot.reading import Reading
@@ -17,8 +17,6 @@ from dtsemnet.plot.style import AMOUNTS, GRID, class_colors, number, text_width,
 from dtsemnet.plot.wording import leaf_terms, percent
 
 __all__ = ["Content", "nodes_on_path"]
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -67,7 +65,7 @@ class Content:
     def leaves_below(self, leaf: int) -> slice:
         return slice(int(self.upper.first[leaf]), int(self.upper.last[leaf]))
 
-    def average(self, table: FloatArray, leaf: int) -> FloatArray | None:
+    def average(self, table: Floats, leaf: int) -> Floats | None:
         """Average over the leaves that a drawn leaf stands for, by their rows; None where nothing is known."""
         below = self.leaves_below(leaf)
         if below.stop - below.start == 1:
@@ -145,6 +143,6 @@ def nodes_on_path(reading: Reading, upper: Cut, x: Any) -> set[int]:
     return drawn | {~int(np.searchsorted(upper.last, leaf, side="right"))}
 
 
-def _tuple(numbers: FloatArray) -> str:
+def _tuple(numbers: Floats) -> str:
     shown = ", ".join(number(float(value)) for value in numbers[:3])
     return shown if len(numbers) == 1 else f"({shown}{', …' if len(numbers) > 3 else ''})"

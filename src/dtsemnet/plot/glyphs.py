@@ -15,8 +15,8 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.patches import Ellipse, FancyBboxPatch, Patch, PathPatch, Rectangle
 from matplotlib.path import Path
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Floats
 from dtsemnet.plot.plan import LINE, ROW, TITLE
 from dtsemnet.plot.style import ACCENT, BARS, EDGE, FAINT, GRID, INK, SIGNS, fit_text
 
@@ -32,7 +32,6 @@ __all__ = [
     "write",
 ]
 
-FloatArray = NDArray[np.float64]
 TITLE_FONT, TERM_FONT, LEAF_FONT, SHARE_FONT = 7.2, 6.6, 7.1, 6.4
 
 
@@ -43,7 +42,7 @@ def write(ax: Axes, x: float, y: float, text: str, size: float, **options: Any) 
 
 def draw_terms(
     ax: Axes, x: float, top: float, width: float, height: float, title: str,
-    size: FloatArray, labels: Sequence[str], n_terms: int, name: str, marked: bool,
+    size: Floats, labels: Sequence[str], n_terms: int, name: str, marked: bool,
 ) -> None:  # fmt: skip
     """Draw a split as its equation over a bar chart of its largest terms; each name stands opposite its bar."""
     _box(ax, x - width / 2, top - height, width, height, name, marked)
@@ -65,7 +64,7 @@ def draw_terms(
 
 
 def draw_sticks(
-    ax: Axes, x: float, top: float, width: float, height: float, size: FloatArray, name: str, marked: bool
+    ax: Axes, x: float, top: float, width: float, height: float, size: Floats, name: str, marked: bool
 ) -> None:
     """Draw a split as its twelve largest terms in the order of the features, upwards where positive, without words."""
     _box(ax, x - width / 2, top - height, width, height, name, marked)
@@ -80,7 +79,7 @@ def draw_sticks(
     ax.plot([x - 0.43 * width, x + 0.43 * width], [middle, middle], color=FAINT, linewidth=0.4, zorder=4)
 
 
-def draw_picture(ax: Axes, x: float, top: float, side: float, picture: FloatArray, name: str, marked: bool) -> None:
+def draw_picture(ax: Axes, x: float, top: float, side: float, picture: Floats, name: str, marked: bool) -> None:
     """Draw a split as a picture of its weights, blue where positive, red where negative, white at 0."""
     high, wide = picture.shape[:2]
     width, height = side * min(1.0, wide / high), side * min(1.0, high / wide)
@@ -91,7 +90,7 @@ def draw_picture(ax: Axes, x: float, top: float, side: float, picture: FloatArra
     _stroke(ax, frame, name, marked)
 
 
-def sign_limit(picture: FloatArray) -> float:
+def sign_limit(picture: Floats) -> float:
     """Where the colours of a picture saturate: a few outstanding pixels must not bleach the others."""
     size = np.abs(picture)
     return max(float(np.quantile(size, 0.99)), float(size.max()) / 4) or 1.0

@@ -6,14 +6,12 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Floats
 from dtsemnet.plot.reading import Reading, read_tree
 from dtsemnet.plot.style import BARS, INK, fresh_axes, plain, tidy_axes
 
 __all__ = ["plot_importance"]
-
-FloatArray = NDArray[np.float64]
 
 
 def plot_importance(tree: Any, X: Any = None, *, top: int = 20, ax: Axes | None = None) -> Axes:
@@ -68,7 +66,7 @@ def plot_importance(tree: Any, X: Any = None, *, top: int = 20, ax: Axes | None 
     return ax
 
 
-def _importance(tree: Any, X: Any) -> tuple[FloatArray, list[str]]:
+def _importance(tree: Any, X: Any) -> tuple[Floats, list[str]]:
     known = getattr(tree, "feature_importances_", None) if X is None else None
     if known is None:
         if X is None:
@@ -83,7 +81,7 @@ def _importance(tree: Any, X: Any) -> tuple[FloatArray, list[str]]:
     return importance, [f"x{j}" for j in range(len(importance))] if names is None else [str(name) for name in names]
 
 
-def _measure(reading: Reading) -> FloatArray:
+def _measure(reading: Reading) -> Floats:
     tree, share = reading.view.tree, reading.share
     assert share is not None
     running = np.concatenate([[0.0], np.cumsum(share)])

@@ -13,31 +13,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Floats, Ints
 from dtsemnet.tree import Topology
 
 __all__ = ["Cut", "Layout", "cut", "lay_out"]
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Layout:
     """Places and depths of splits and leaves; the leftmost node stands at 0."""
 
-    split_x: FloatArray
-    leaf_x: FloatArray
-    split_depth: IntArray
-    leaf_depth: IntArray
+    split_x: Floats
+    leaf_x: Floats
+    split_depth: Ints
+    leaf_depth: Ints
 
     @property
     def span(self) -> float:
         """Distance from the leftmost to the rightmost node."""
         return float(np.concatenate([self.split_x, self.leaf_x]).max())
 
-    def gaps(self) -> FloatArray:
+    def gaps(self) -> Floats:
         """Smallest distance between neighbours at each depth, inf where a node stands alone."""
         place = np.concatenate([self.split_x, self.leaf_x])
         depth = np.concatenate([self.split_depth, self.leaf_depth])
@@ -50,8 +47,8 @@ class Cut:
     """The upper part of a shape. Its leaf ``j`` stands for the leaves ``first[j]`` to ``last[j] - 1`` below it."""
 
     topology: Topology
-    first: IntArray
-    last: IntArray
+    first: Ints
+    last: Ints
 
 
 def lay_out(topology: Topology) -> Layout:
@@ -65,7 +62,7 @@ def lay_out(topology: Topology) -> Layout:
     """
     children = topology.children.tolist()
     half = np.zeros(topology.n_splits)
-    outline: dict[int, tuple[FloatArray, FloatArray]] = {}
+    outline: dict[int, tuple[Floats, Floats]] = {}
     point = (np.zeros(1), np.zeros(1))
     for split in range(topology.n_splits - 1, -1, -1):  # children have higher numbers: bottom-up
         left, right = (outline.pop(child) if child >= 0 else point for child in children[split])
@@ -113,9 +110,7 @@ def cut(topology: Topology, max_depth: int | None) -> Cut:
     )
 
 
-def _join(
-    left: tuple[FloatArray, FloatArray], right: tuple[FloatArray, FloatArray], half: float
-) -> tuple[FloatArray, FloatArray]:
+def _join(left: tuple[Floats, Floats], right: tuple[Floats, Floats], half: float) -> tuple[Floats, Floats]:
     """Outlines of a parent over two subtrees, each ``half`` away from it."""
     shared = len(left[0])
     leftmost = np.concatenate([[0.0], left[0] - half, right[0][shared:] + half])

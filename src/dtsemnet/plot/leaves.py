@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.ticker import FuncFormatter
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Floats, Ints
 from dtsemnet.plot.reading import Reading, read_tree
 from dtsemnet.plot.style import (
     ACCENT,
@@ -29,7 +29,6 @@ from dtsemnet.tree import as_model
 
 __all__ = ["plot_leaves"]
 
-FloatArray = NDArray[np.float64]
 
 _NAMED = 40
 """Most leaves that are numbered one by one."""
@@ -82,7 +81,7 @@ def plot_leaves(tree: Any, X: Any, y: Any = None, *, sort: bool = True, ax: Axes
     return ax
 
 
-def _stacks(ax: Axes, reading: Reading, share: FloatArray, order: NDArray[np.int64]) -> None:
+def _stacks(ax: Axes, reading: Reading, share: Floats, order: Ints) -> None:
     assert reading.mix is not None
     assert reading.model.class_names is not None
     colors, base = class_colors(reading.mix.shape[1]), np.zeros(len(order))
@@ -97,7 +96,7 @@ def _stacks(ax: Axes, reading: Reading, share: FloatArray, order: NDArray[np.int
     )  # fmt: skip
 
 
-def _bars(ax: Axes, reading: Reading, share: FloatArray, order: NDArray[np.int64]) -> None:
+def _bars(ax: Axes, reading: Reading, share: Floats, order: Ints) -> None:
     answer = reading.answer
     colors: Any = BARS
     if answer is not None and answer.shape[1] == 1 and np.isfinite(answer).any():
@@ -109,7 +108,7 @@ def _bars(ax: Axes, reading: Reading, share: FloatArray, order: NDArray[np.int64
     ax.bar(range(len(order)), share[order], color=colors, width=0.82 if len(order) <= _NAMED else 1.0, linewidth=0)
 
 
-def _errors(ax: Axes, reading: Reading, X: Any, y: Any, order: NDArray[np.int64]) -> None:
+def _errors(ax: Axes, reading: Reading, X: Any, y: Any, order: Ints) -> None:
     model, count = reading.model, reading.count
     assert count is not None
     predicted = np.asarray(model.predict(X), dtype=np.float64)
@@ -130,7 +129,7 @@ def _errors(ax: Axes, reading: Reading, X: Any, y: Any, order: NDArray[np.int64]
     right.spines[["top", "left", "right", "bottom"]].set_visible(False)
 
 
-def _label(ax: Axes, share: FloatArray, order: NDArray[np.int64], sort: bool) -> None:
+def _label(ax: Axes, share: Floats, order: Ints, sort: bool) -> None:
     tidy_axes(ax, grid="y")
     n_leaves = len(order)
     if n_leaves <= _NAMED:

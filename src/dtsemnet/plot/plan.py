@@ -11,13 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Floats
 from dtsemnet.plot.layout import Layout
 
 __all__ = ["Level", "Plan", "Wanted", "default_width", "make_plan", "note_lines"]
 
-FloatArray = NDArray[np.float64]
 
 TITLE, ROW, LINE, NOTE = 0.20, 0.135, 0.125, 0.12
 """Heights of a split's title, of one term below it, of one line of text in a leaf, and of one in the note."""
@@ -56,8 +55,8 @@ class Plan:
 
     width: float
     height: float
-    split_x: FloatArray
-    leaf_x: FloatArray
+    split_x: Floats
+    leaf_x: Floats
     levels: tuple[Level, ...]
     n_terms: int
 
@@ -102,7 +101,7 @@ def note_lines(width: float) -> int:
     return 1 if width >= 11 else 2
 
 
-def _room(layout: Layout) -> FloatArray:
+def _room(layout: Layout) -> Floats:
     """Width that nodes of each level may take, in units: up to their neighbours, and half a unit past the ends."""
     room = layout.gaps()
     for x, depth in ((layout.split_x, layout.split_depth), (layout.leaf_x, layout.leaf_depth)):

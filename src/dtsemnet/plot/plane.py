@@ -10,16 +10,13 @@ left at the end are the regions of the leaves.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Array, Floats
 from dtsemnet.tree import Model
 
 __all__ = ["Plane", "boundaries"]
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -27,12 +24,12 @@ class Plane:
     """A point with a value for each column, and two directions; a direction is 0 in columns that stay as they are."""
 
     model: Model
-    at: NDArray[Any]
+    at: Array
     """Shape (n_columns,); of type object where a column is categorical or missing."""
-    direction: FloatArray
+    direction: Floats
     """Shape (2, n_columns)."""
 
-    def rows(self, points: FloatArray) -> NDArray[Any]:
+    def rows(self, points: Floats) -> Array:
         """Columns at points (n, 2) of the plane."""
         rows = np.tile(self.at, (len(points), 1))
         moved = self.direction.any(axis=0)
@@ -40,7 +37,7 @@ class Plane:
         return rows
 
 
-def boundaries(plane: Plane, low: FloatArray, high: FloatArray) -> list[tuple[int, FloatArray]]:
+def boundaries(plane: Plane, low: Floats, high: Floats) -> list[tuple[int, Floats]]:
     """List the boundaries within a rectangle: the number of a split, and the two ends of a segment."""
     corners = np.array([[low[0], low[1]], [high[0], low[1]], [high[0], high[1]], [low[0], high[1]]])
     tree, found = plane.model.tree, []
@@ -59,7 +56,7 @@ def boundaries(plane: Plane, low: FloatArray, high: FloatArray) -> list[tuple[in
     return found
 
 
-def _affine_pieces(plane: Plane, polygon: FloatArray) -> list[FloatArray]:
+def _affine_pieces(plane: Plane, polygon: Floats) -> list[Floats]:
     """Cut a polygon where a clipped column meets one of its bounds."""
     pieces = [polygon]
     for number, column in enumerate(plane.model.encoder.columns):
@@ -74,7 +71,7 @@ def _affine_pieces(plane: Plane, polygon: FloatArray) -> list[FloatArray]:
     return pieces
 
 
-def _features(plane: Plane, middle: FloatArray) -> FloatArray:
+def _features(plane: Plane, middle: Floats) -> Floats:
     """Features as affine functions of (u, v): constant, and the coefficients of u and v, valid around a point."""
     here = np.asarray(plane.model.transform(plane.rows(middle[None, :])), dtype=np.float64)[0]
     slope = np.zeros((len(here), 2))
@@ -88,7 +85,7 @@ def _features(plane: Plane, middle: FloatArray) -> FloatArray:
     return np.column_stack([here - slope @ middle, slope])
 
 
-def _divide(polygon: FloatArray, line: FloatArray) -> tuple[FloatArray | None, FloatArray | None, FloatArray | None]:
+def _divide(polygon: Floats, line: Floats) -> tuple[Floats | None, Floats | None, Floats | None]:
     """Cut a convex polygon by a line: the part where it is not positive, the part where it is, and the cut."""
     score = line[0] + polygon @ line[1:]
     if (score <= 0).all():

@@ -12,13 +12,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.tree import Model, RawView, as_model, raw_view
 
 __all__ = ["Reading", "read_tree", "class_codes"]
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -27,21 +25,21 @@ class Reading:
 
     model: Model
     view: RawView
-    spread: FloatArray | None
+    spread: Floats | None
     """Standard deviation of each feature in the units of ``view``."""
-    count: NDArray[np.int64] | None
+    count: Ints | None
     """Rows in each leaf."""
-    mix: FloatArray | None
+    mix: Floats | None
     """Class shares of each leaf: of its rows where y is given, of the tree where not."""
-    answer: FloatArray | None
+    answer: Floats | None
     """Mean prediction in each leaf, (n_leaves, n_outputs); NaN in leaves without rows."""
 
     @cached_property
-    def share(self) -> FloatArray | None:
+    def share(self) -> Floats | None:
         """Share of the rows in each leaf."""
         return None if self.count is None else self.count / max(1, self.count.sum())
 
-    def sizes(self, weight: FloatArray) -> FloatArray:
+    def sizes(self, weight: Floats) -> Floats:
         """Weights times spread, each row divided by its largest entry; zeros stay zeros."""
         size = weight / _top(weight)
         if self.spread is not None:
@@ -79,7 +77,7 @@ def read_tree(tree: Any, X: Any = None, y: Any = None) -> Reading:
     return Reading(model, view, _spread(model, view, rows), count, mix, answer)
 
 
-def class_codes(model: Model, y: Any, n_rows: int) -> NDArray[np.int64]:
+def class_codes(model: Model, y: Any, n_rows: int) -> Ints:
     """Number the classes of rows as the tree does."""
     assert model.class_names is not None
     given = np.asarray(y)
@@ -92,11 +90,11 @@ def class_codes(model: Model, y: Any, n_rows: int) -> NDArray[np.int64]:
     return codes
 
 
-def _probabilities(model: Model) -> FloatArray | None:
+def _probabilities(model: Model) -> Floats | None:
     return model.tree.value if model.is_classifier else None
 
 
-def _constants(model: Model) -> FloatArray | None:
+def _constants(model: Model) -> Floats | None:
     """Answers of leaves that are constant, through the guard and the output map."""
     tree = model.tree
     if model.is_classifier or tree.coef is not None:
@@ -106,14 +104,14 @@ def _constants(model: Model) -> FloatArray | None:
     return np.asarray(model.output(np.clip(tree.value, lower, upper)))
 
 
-def _means(model: Model, rows: NDArray[Any], leaf: NDArray[np.int64], count: NDArray[np.int64]) -> FloatArray:
+def _means(model: Model, rows: Array, leaf: Ints, count: Ints) -> Floats:
     predicted = np.asarray(model.output(model.tree.predict(rows))).reshape(len(rows), -1)
     total = np.zeros((model.tree.n_leaves, predicted.shape[1]))
     np.add.at(total, leaf, predicted / np.maximum(count, 1)[leaf, None])
     return np.where(count[:, None] > 0, total, np.nan)
 
 
-def _spread(model: Model, view: RawView, rows: NDArray[Any]) -> FloatArray:
+def _spread(model: Model, view: RawView, rows: Array) -> Floats:
     """Standard deviations of the features that the folded tree reads: those of encoded features, unscaled."""
     spread = np.asarray(rows, dtype=np.float64).std(axis=0)
     place = 0
@@ -125,7 +123,7 @@ def _spread(model: Model, view: RawView, rows: NDArray[Any]) -> FloatArray:
     return spread
 
 
-def _top(array: FloatArray) -> Any:
+def _top(array: Floats) -> Any:
     """Largest absolute value along the last axis, 1 where all are zero."""
     top = np.abs(array).max(axis=-1, keepdims=True, initial=0.0)
     return np.where(top > 0, top, 1.0)

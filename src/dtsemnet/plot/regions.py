@@ -14,8 +14,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.colors import ListedColormap, Normalize
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Array, Floats
 from dtsemnet.plot.plane import Plane, boundaries
 from dtsemnet.plot.reading import class_codes
 from dtsemnet.plot.style import AMOUNTS, FAINT, INK, class_colors, class_legend, fresh_axes, plain, tint
@@ -23,8 +23,6 @@ from dtsemnet.tree import Model, as_model
 from dtsemnet.tree.encoder import is_missing
 
 __all__ = ["plot_regions"]
-
-FloatArray = NDArray[np.float64]
 
 
 def plot_regions(
@@ -108,7 +106,7 @@ class _View:
 
     plane: Plane
     names: tuple[str, str]
-    points: FloatArray | None
+    points: Floats | None
     remark: str
 
 
@@ -135,7 +133,7 @@ def _make_view(model: Model, X: Any, features: Sequence[int | str], at: Any, pro
     )
 
 
-def _projected(model: Model, columns: list[NDArray[Any]] | None, at: Any, projection: Any) -> _View:
+def _projected(model: Model, columns: list[Array] | None, at: Any, projection: Any) -> _View:
     if any(column.categories is not None for column in model.encoder.columns):
         raise ValueError("projection needs numeric columns alone; this model has categorical ones: draw a slice.")
     base = _base(model, columns, at, np.mean).astype(np.float64)
@@ -177,7 +175,7 @@ def _chosen(model: Model, features: Sequence[int | str]) -> list[int]:
     return chosen
 
 
-def _columns(model: Model, X: Any) -> list[NDArray[Any]]:
+def _columns(model: Model, X: Any) -> list[Array]:
     """Read the columns of a data frame by name, those of an array by place."""
     if hasattr(X, "columns"):
         return [np.asarray(X[column.name].to_numpy()) for column in model.encoder.columns]
@@ -187,7 +185,7 @@ def _columns(model: Model, X: Any) -> list[NDArray[Any]]:
     return [array[:, j] for j in range(array.shape[1])]
 
 
-def _base(model: Model, columns: list[NDArray[Any]] | None, at: Any, middle: Any) -> NDArray[Any]:
+def _base(model: Model, columns: list[Array] | None, at: Any, middle: Any) -> Array:
     """Find the point that the plane goes through."""
     described = model.encoder.columns
     plain_numbers = all(column.categories is None for column in described)
@@ -210,7 +208,7 @@ def _base(model: Model, columns: list[NDArray[Any]] | None, at: Any, middle: Any
     return base
 
 
-def _limits(view: _View, limits: Any) -> tuple[FloatArray, FloatArray]:
+def _limits(view: _View, limits: Any) -> tuple[Floats, Floats]:
     if limits is not None:
         ends = np.asarray(limits, dtype=np.float64)
         if ends.shape != (2, 2) or not (ends[:, 0] < ends[:, 1]).all():
@@ -224,7 +222,7 @@ def _limits(view: _View, limits: Any) -> tuple[FloatArray, FloatArray]:
     return low - pad, high + pad
 
 
-def _predict(model: Model, rows: NDArray[Any], output: int) -> NDArray[Any]:
+def _predict(model: Model, rows: Array, output: int) -> Array:
     if model.is_classifier:
         return model.tree.leaf_class[model.apply(rows)]
     predicted = np.asarray(model.predict(rows), dtype=np.float64)
@@ -234,7 +232,7 @@ def _predict(model: Model, rows: NDArray[Any], output: int) -> NDArray[Any]:
 
 
 def _paint_classes(
-    ax: Axes, model: Model, values: NDArray[Any], extent: Any, points: FloatArray | None, y: Any, shown: slice, _: int
+    ax: Axes, model: Model, values: Array, extent: Any, points: Floats | None, y: Any, shown: slice, _: int
 ) -> None:
     assert model.class_names is not None
     names, colors = model.class_names, class_colors(len(model.class_names))
@@ -251,9 +249,9 @@ def _paint_classes(
 def _paint_values(
     ax: Axes,
     model: Model,
-    values: NDArray[Any],
+    values: Array,
     extent: Any,
-    points: FloatArray | None,
+    points: Floats | None,
     y: Any,
     shown: slice,
     output: int,

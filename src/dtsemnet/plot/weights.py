@@ -9,8 +9,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Floats, Ints
 from dtsemnet.plot.glyphs import draw_edge, sign_limit, write
 from dtsemnet.plot.layout import cut, lay_out
 from dtsemnet.plot.reading import read_tree
@@ -18,7 +18,6 @@ from dtsemnet.plot.style import FAINT, GRID, SIGNS
 
 __all__ = ["plot_weights_image"]
 
-FloatArray = NDArray[np.float64]
 
 _LEVELS = 5
 """Levels drawn as a tree by default: 31 splits."""
@@ -84,7 +83,7 @@ def plot_weights_image(
     return ax
 
 
-def _in_tree(tree: Any) -> tuple[NDArray[np.int64], FloatArray, list[tuple[int, int]]]:
+def _in_tree(tree: Any) -> tuple[Ints, Floats, list[tuple[int, int]]]:
     """Place the splits of the upper levels as the nodes of a tree, one unit apart."""
     upper = cut(tree.topology, _LEVELS).topology
     layout = lay_out(upper)
@@ -94,7 +93,7 @@ def _in_tree(tree: Any) -> tuple[NDArray[np.int64], FloatArray, list[tuple[int, 
     return np.arange(upper.n_splits), place, edges
 
 
-def _in_grid(n_splits: int, splits: Sequence[int]) -> tuple[NDArray[np.int64], FloatArray, list[tuple[int, int]]]:
+def _in_grid(n_splits: int, splits: Sequence[int]) -> tuple[Ints, Floats, list[tuple[int, int]]]:
     chosen = np.asarray(splits, dtype=np.int64).reshape(-1)
     strange = chosen[(chosen < 0) | (chosen >= n_splits)]
     if len(strange) or not len(chosen):
@@ -104,7 +103,7 @@ def _in_grid(n_splits: int, splits: Sequence[int]) -> tuple[NDArray[np.int64], F
     return chosen, np.column_stack([number % columns, -(number // columns)]).astype(np.float64), []
 
 
-def _picture(ax: Axes, picture: FloatArray, x: float, y: float, width: float, height: float, name: str) -> None:
+def _picture(ax: Axes, picture: Floats, x: float, y: float, width: float, height: float, name: str) -> None:
     extent = (x - width / 2, x + width / 2, y - height / 2, y + height / 2)
     limit = sign_limit(picture)
     image = ax.imshow(picture, cmap=SIGNS, vmin=-limit, vmax=limit, extent=extent, zorder=2)
@@ -114,7 +113,7 @@ def _picture(ax: Axes, picture: FloatArray, x: float, y: float, width: float, he
     )
 
 
-def _note(ax: Axes, bars: str, n_splits: int, n_shown: int, as_tree: bool, place: FloatArray) -> None:
+def _note(ax: Axes, bars: str, n_splits: int, n_shown: int, as_tree: bool, place: Floats) -> None:
     part = f" {n_shown} of {n_splits} splits." if n_shown < n_splits else ""
     how = (
         " The root is on top; blue pushes to the right branch, red to the left."

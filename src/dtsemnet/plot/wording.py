@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Floats
 from dtsemnet.plot.style import MINUS, fit_text, number, text_width
 
 __all__ = ["leaf_terms", "percent", "split_title"]
 
-FloatArray = NDArray[np.float64]
 
-
-def split_title(
-    weight: FloatArray, bias: float, size: FloatArray, labels: Sequence[str], width: float, font: float
-) -> str:
+def split_title(weight: Floats, bias: float, size: Floats, labels: Sequence[str], width: float, font: float) -> str:
     """Write ``w . x > -b``, divided by the weight of its largest term: whole if it fits, else with its largest terms.
 
     Examples
@@ -51,7 +47,7 @@ def split_title(
 
 
 def leaf_terms(
-    coef: FloatArray, intercept: float, size: FloatArray, labels: Sequence[str], width: float, font: float, n_lines: int
+    coef: Floats, intercept: float, size: Floats, labels: Sequence[str], width: float, font: float, n_lines: int
 ) -> list[str]:
     """Write a linear model, the largest terms first, as many as fit into the lines.
 

@@ -18,6 +18,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from dtsemnet.arrays import Bools, Floats
 from dtsemnet.rl.skirmish import (
     CRITTER_HEALTH,
     FIELD,
@@ -34,7 +35,6 @@ from dtsemnet.rl.skirmish import (
 
 __all__ = ["ACTION_NAMES", "FEATURE_NAMES", "MarinesAndCritters"]
 
-FloatArray = NDArray[np.float64]
 
 N_MARINES, N_CRITTERS = 3, 25
 SAFE = 10.0
@@ -145,12 +145,12 @@ class MarinesAndCritters(gym.Env[NDArray[np.float32], np.int64]):
         return np.rint(image).astype(np.uint8)
 
     @property
-    def _alive(self) -> NDArray[np.bool_]:
+    def _alive(self) -> Bools:
         return self.marine_health > 0
 
     def _scatter(self) -> None:
         """Place critters anywhere but near a marine."""
-        places: list[FloatArray] = []
+        places: list[Floats] = []
         while len(places) < N_CRITTERS:
             place = self.np_random.uniform(0.0, FIELD, (1, 2))
             if (np.hypot(*(place - self.marine[self._alive]).T) > SAFE).all():
@@ -169,7 +169,7 @@ class MarinesAndCritters(gym.Env[NDArray[np.float32], np.int64]):
             self._scatter()
         return kills
 
-    def _visible(self) -> NDArray[np.bool_]:
+    def _visible(self) -> Bools:
         return in_sight(self.critter, self.marine[self._alive])
 
     def _observe(self) -> NDArray[np.float32]:
@@ -179,7 +179,7 @@ class MarinesAndCritters(gym.Env[NDArray[np.float32], np.int64]):
         return {"kills": self.kills, "marines": int(self._alive.sum())}
 
 
-def _disc(image: FloatArray, place: FloatArray, radius: float, color: tuple[int, int, int]) -> None:
+def _disc(image: Floats, place: Floats, radius: float, color: tuple[int, int, int]) -> None:
     """Paint a disc with a smooth edge, north on top; touch only the pixels around it."""
     scale = len(image) / FIELD
     centre = np.array([FIELD - place[1], place[0]]) * scale

@@ -11,10 +11,10 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from numpy.typing import NDArray
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import VecNormalize
 
+from dtsemnet.arrays import Array
 from dtsemnet.rl.actors import DiscreteActor
 from dtsemnet.rl.continuous import RegressionActor
 from dtsemnet.tree import Model
@@ -30,7 +30,7 @@ TEST_SEEDS = range(500, 600)
 ABREAST = 50
 """Episodes that are played side by side: one call of the policy serves them all."""
 
-Act = Callable[[NDArray[Any]], Any]
+Act = Callable[[Array], Any]
 """From observations, one a row, to actions."""
 
 
@@ -114,7 +114,7 @@ def _act_by_agent(agent: BaseAlgorithm, normalize: VecNormalize | None) -> Act:
     if normalize is None:
         normalize = agent.get_vec_normalize_env()
 
-    def act(rows: NDArray[Any]) -> Any:
+    def act(rows: Array) -> Any:
         rows = rows if normalize is None else np.asarray(normalize.normalize_obs(rows))
         return agent.predict(rows, deterministic=True)[0]
 

@@ -19,13 +19,13 @@ import gymnasium as gym
 import numpy as np
 import torch
 from gymnasium import spaces
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.policies import ActorCriticPolicy
 from stable_baselines3.dqn.policies import DQNPolicy
 
+from dtsemnet.arrays import Array
 from dtsemnet.rl.evaluation import act_by_tree, evaluate
 from dtsemnet.rl.judging import Clock, Progress
 from dtsemnet.tree import Model, Tree
@@ -33,9 +33,9 @@ from dtsemnet.tree.raw import as_model
 
 __all__ = ["imitate", "viper"]
 
-Advice = Callable[[NDArray[Any]], tuple[Any, float]]
+Advice = Callable[[Array], tuple[Any, float]]
 """From an observation to the teacher's action, and how much the choice matters."""
-Step = tuple[NDArray[Any], Any, float]
+Step = tuple[Array, Any, float]
 Watch = Callable[[Progress], None]
 CART = (DecisionTreeClassifier, DecisionTreeRegressor)
 """VIPER's students, for discrete and for continuous actions."""
@@ -97,7 +97,7 @@ def imitate(
     discrete = _is_discrete(world)
     _check_student(student, discrete)
     advise = _advice(teacher, discrete)
-    act: Callable[[NDArray[Any]], Any] = lambda x: advise(x)[0]  # noqa: E731
+    act: Callable[[Array], Any] = lambda x: advise(x)[0]  # noqa: E731
     seen: list[Step] = []
     best, best_reward, clock = None, -np.inf, Clock()
     for n in range(n_rounds):
@@ -177,7 +177,7 @@ def _advice(teacher: BaseAlgorithm, discrete: bool) -> Advice:
     if discrete and not isinstance(policy, ActorCriticPolicy | DQNPolicy):
         raise TypeError(f"teacher must be a PPO, A2C or DQN agent, got the policy {type(policy).__name__}.")
 
-    def advise(x: NDArray[Any]) -> tuple[Any, float]:
+    def advise(x: Array) -> tuple[Any, float]:
         seen = x if normalize is None else np.asarray(normalize.normalize_obs(x))
         action = teacher.predict(seen, deterministic=True)[0]
         if not discrete:
@@ -195,9 +195,7 @@ def _log_probabilities(policy: Any, rows: Any) -> Any:
     return distribution.logits
 
 
-def _walk(
-    env: gym.Env[Any, Any], act: Callable[[NDArray[Any]], Any], advise: Advice, n_steps: int, seed: int
-) -> list[Step]:
+def _walk(env: gym.Env[Any, Any], act: Callable[[Array], Any], advise: Advice, n_steps: int, seed: int) -> list[Step]:
     """Walk by ``act`` and note what the teacher would do."""
     steps = []
     x, _ = env.reset(seed=seed)
@@ -216,6 +214,6 @@ def _fit(student: Any, seen: list[Step]) -> Model:
     return as_model(fitted if hasattr(fitted, "model_") else Tree.from_sklearn(fitted))
 
 
-def _follow(model: Model, env: gym.Env[Any, Any]) -> Callable[[NDArray[Any]], Any]:
+def _follow(model: Model, env: gym.Env[Any, Any]) -> Callable[[Array], Any]:
     act = act_by_tree(model, env)
     return lambda x: act(np.asarray(x)[np.newaxis])[0]

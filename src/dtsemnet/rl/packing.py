@@ -8,18 +8,16 @@ saved, loaded or resumed is torch's alone.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from dtsemnet.arrays import Floats
 from dtsemnet.rl.kernels.sac import Trained
 
 __all__ = ["Packed", "check_adam"]
 
-Floats = NDArray[np.floating[Any]]
 PLAIN = {"betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": 0, "amsgrad": False, "maximize": False}
 """Options of Adam that the kernels know."""
 

@@ -15,16 +15,15 @@ from typing import Any
 import matplotlib
 import numpy as np
 from matplotlib.colors import to_rgb
-from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
+from dtsemnet.arrays import Floats
 from dtsemnet.plot.layout import Layout, lay_out
 from dtsemnet.plot.style import ACCENT, BARS, EDGE, FAINT, GRID, INK, MINUS, class_colors, number, tint
 from dtsemnet.tree import Model, TanhScale, raw_view
 
 __all__ = ["ActionPanel", "Panel", "TreePanel", "rgb"]
 
-FloatArray = NDArray[np.float64]
 Names = Sequence[str] | None
 Color = tuple[int, int, int]
 
@@ -53,7 +52,7 @@ class Panel:
         """Colours that carry a meaning."""
         return [rgb(color) for color in ("white", INK, FAINT, GRID, EDGE, BARS, ACCENT)]
 
-    def draw(self, step: int, total: float, x: FloatArray, action: Any) -> Image.Image:
+    def draw(self, step: int, total: float, x: Floats, action: Any) -> Image.Image:
         """Draw the panel of one step.
 
         Parameters
@@ -72,24 +71,22 @@ class Panel:
         self._tell(pen, x, action)
         return sheet
 
-    def _sheet(self, x: FloatArray) -> Image.Image:
+    def _sheet(self, x: Floats) -> Image.Image:
         return Image.new("RGB", (self.width, self.height), "white")
 
-    def _tell(self, pen: ImageDraw.ImageDraw, x: FloatArray, action: Any) -> None:
+    def _tell(self, pen: ImageDraw.ImageDraw, x: Floats, action: Any) -> None:
         """Write what is particular to the policy."""
 
 
 class ActionPanel(Panel):
     """The panel of a policy that is no tree: its action alone."""
 
-    def __init__(
-        self, width: int, height: int, low: FloatArray | None, high: FloatArray | None, names: Names = None
-    ) -> None:
+    def __init__(self, width: int, height: int, low: Floats | None, high: Floats | None, names: Names = None) -> None:
         super().__init__(width, height)
         self.ends = None if low is None or high is None else (np.ravel(low), np.ravel(high))
         self.names = names
 
-    def _tell(self, pen: ImageDraw.ImageDraw, x: FloatArray, action: Any) -> None:
+    def _tell(self, pen: ImageDraw.ImageDraw, x: Floats, action: Any) -> None:
         if self.ends is None:
             _write(pen, MARGIN, HEAD, f"action {action}", 13)
         else:
@@ -127,13 +124,13 @@ class TreePanel(Panel):
         """Colours that carry a meaning, those of the actions included."""
         return [*super().colors, *(rgb(color) for color in self.actions), *(rgb(tint(c, 0.4)) for c in self.actions)]
 
-    def _sheet(self, x: FloatArray) -> Image.Image:
+    def _sheet(self, x: Floats) -> Image.Image:
         leaf = int(self.model.apply(x[None])[0])
         if leaf not in self.lit:
             self.lit[leaf] = self._light(leaf)
         return self.lit[leaf].copy()
 
-    def _tell(self, pen: ImageDraw.ImageDraw, x: FloatArray, action: Any) -> None:
+    def _tell(self, pen: ImageDraw.ImageDraw, x: Floats, action: Any) -> None:
         y, leaf = self.floor, int(self.model.apply(x[None])[0])
         width = self.width - 2 * MARGIN
         if self.model.class_names is not None:
@@ -156,7 +153,7 @@ class TreePanel(Panel):
             _write(pen, x + 18, y, word, 12, color=INK if code == taken else FAINT)
             x += _font(12).getlength(word) + 34
 
-    def _tell_path(self, pen: ImageDraw.ImageDraw, x: FloatArray, y: int) -> None:
+    def _tell_path(self, pen: ImageDraw.ImageDraw, x: Floats, y: int) -> None:
         path = self.model.decision_path(x[None])[0]
         path, score = path[path >= 0], self.model.scores(x[None])[0]
         for split in path[:MOST_ROWS]:
@@ -250,9 +247,9 @@ def _bars(
     x: int,
     y: int,
     width: int,
-    action: FloatArray,
-    low: FloatArray,
-    high: FloatArray,
+    action: Floats,
+    low: Floats,
+    high: Floats,
     names: Names,
 ) -> int:
     """Draw each number of an action as a bar between its bounds; give the height below them."""

@@ -28,6 +28,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
+from dtsemnet.arrays import Bools, Floats, Ints
 from dtsemnet.rl.critters import ACTION_NAMES, FEATURE_NAMES, N_MARINES, ORDERS
 from dtsemnet.rl.skirmish import ATTACK, HEADING, describe, look, middle
 
@@ -43,7 +44,6 @@ __all__ = [
     "read_units",
 ]
 
-FloatArray = NDArray[np.float64]
 
 MARINE, ZERGLING = 48, 105
 """Numbers of the unit types."""
@@ -68,15 +68,15 @@ class Command(NamedTuple):
 class Units:
     """What the table says of marines and zerglings in sight; places with y to the north."""
 
-    marine: FloatArray
-    health: FloatArray
-    cooldown: FloatArray
-    zergling: FloatArray
-    zergling_health: FloatArray
-    zergling_tag: NDArray[np.int64]
+    marine: Floats
+    health: Floats
+    cooldown: Floats
+    zergling: Floats
+    zergling_health: Floats
+    zergling_tag: Ints
 
     @property
-    def alive(self) -> NDArray[np.bool_]:
+    def alive(self) -> Bools:
         """Which marines live."""
         return self.health > 0
 
@@ -117,7 +117,7 @@ def read_units(table: ArrayLike, tags: Sequence[int]) -> Units:
     return Units(marine, health, cooldown, places, foe[:, HEALTH].astype(np.float64), foe[:, TAG].astype(np.int64))
 
 
-def observe(units: Units, seen: FloatArray, start: FloatArray, size: tuple[int, int]) -> NDArray[np.float32]:
+def observe(units: Units, seen: Floats, start: Floats, size: tuple[int, int]) -> NDArray[np.float32]:
     """Lay out the 32 features.
 
     Parameters
@@ -293,12 +293,12 @@ def _shuffle_of_old() -> Iterator[None]:
         random.shuffle = shuffle
 
 
-def _rows(table: ArrayLike) -> NDArray[np.int64]:
+def _rows(table: ArrayLike) -> Ints:
     rows = np.asarray(table, dtype=np.int64)
     return rows.reshape(-1, rows.shape[-1]) if rows.size else np.empty((0, TAG + 1), np.int64)
 
 
-def _border(place: FloatArray, heading: FloatArray, size: tuple[int, int]) -> tuple[int, int]:
+def _border(place: Floats, heading: Floats, size: tuple[int, int]) -> tuple[int, int]:
     """Find where a marine that walks on leaves the map, in pysc2's coordinates: y to the south."""
     direction = heading * np.array([1.0, -1.0])
     here, last = place * np.array([1.0, -1.0]), np.array(size) - 1.0

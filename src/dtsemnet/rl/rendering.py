@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
-from numpy.typing import NDArray
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import VecNormalize
 
+from dtsemnet.arrays import Array
 from dtsemnet.rl.evaluation import is_tree
 from dtsemnet.rl.extraction import policy_tree
 from dtsemnet.tree import Model
@@ -32,7 +32,7 @@ __all__ = ["render"]
 LEAST_HEIGHT = 400
 """Frames that are lower stand in the middle of a sheet of this height, in pixels."""
 
-Act = Callable[[NDArray[Any]], Any]
+Act = Callable[[Array], Any]
 
 
 def render(
@@ -160,7 +160,7 @@ def _parts(
         return TreePanel(policy, height, names), _act_by_tree(policy, space)
     normalize = policy.get_vec_normalize_env() if vec_normalize is None else vec_normalize
 
-    def act(observation: NDArray[Any]) -> Any:
+    def act(observation: Array) -> Any:
         seen = observation if normalize is None else np.asarray(normalize.normalize_obs(observation))
         return policy.predict(seen, deterministic=True)[0]
 

@@ -11,12 +11,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from dtsemnet.arrays import Bools, Floats, Ints
 from dtsemnet.kernels.jit import kernel
 
 __all__ = ["describe", "fight", "in_sight", "look", "middle", "observe"]
 
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 N_SHOWN = 4
 """Critters that marines tell of."""
@@ -39,12 +38,12 @@ HEADING = np.stack([np.cos(_ANGLE), np.sin(_ANGLE)], axis=1)
 
 @kernel
 def fight(
-    order: NDArray[np.int64],
-    marine: FloatArray,
-    marine_health: FloatArray,
-    reload: FloatArray,
-    critter: FloatArray,
-    critter_health: FloatArray,
+    order: Ints,
+    marine: Floats,
+    marine_health: Floats,
+    reload: Floats,
+    critter: Floats,
+    critter_health: Floats,
 ) -> None:
     """Let marines move and shoot, then critters run and bite; all arrays but the orders change in place."""
     _move_marines(order, marine, marine_health > 0, critter)
@@ -53,7 +52,7 @@ def fight(
 
 
 @kernel
-def _move_marines(order: NDArray[np.int64], marine: FloatArray, alive: BoolArray, critter: FloatArray) -> None:
+def _move_marines(order: Ints, marine: Floats, alive: Bools, critter: Floats) -> None:
     visible = critter[in_sight(critter, marine[alive])]
     for i in np.flatnonzero(alive):
         if order[i] < ATTACK:
@@ -68,12 +67,12 @@ def _move_marines(order: NDArray[np.int64], marine: FloatArray, alive: BoolArray
 
 @kernel
 def _shoot(
-    order: NDArray[np.int64],
-    marine: FloatArray,
-    marine_health: FloatArray,
-    reload: FloatArray,
-    critter: FloatArray,
-    critter_health: FloatArray,
+    order: Ints,
+    marine: Floats,
+    marine_health: Floats,
+    reload: Floats,
+    critter: Floats,
+    critter_health: Floats,
 ) -> None:
     """Let marines that are loaded and do not walk shoot at the nearest critter in range."""
     for i in range(len(marine)):
@@ -89,9 +88,7 @@ def _shoot(
 
 
 @kernel
-def _move_critters(
-    marine: FloatArray, marine_health: FloatArray, critter: FloatArray, critter_health: FloatArray
-) -> None:
+def _move_critters(marine: Floats, marine_health: Floats, critter: Floats, critter_health: Floats) -> None:
     """Let critters that noticed a marine run at the nearest, and bite where they are close enough."""
     alive = np.flatnonzero(marine_health > 0)
     if not len(alive):
@@ -106,7 +103,7 @@ def _move_critters(
 
 
 @kernel
-def in_sight(place: FloatArray, marine: FloatArray) -> BoolArray:
+def in_sight(place: Floats, marine: Floats) -> Bools:
     """Tell which places some of these marines see."""
     seen = np.zeros(len(place), dtype=np.bool_)
     if len(marine):
@@ -116,7 +113,7 @@ def in_sight(place: FloatArray, marine: FloatArray) -> BoolArray:
 
 
 @kernel
-def look(seen: FloatArray, marine: FloatArray) -> FloatArray:
+def look(seen: Floats, marine: Floats) -> Floats:
     """Let what was seen of the sectors fade, and note those seen now.
 
     A sector counts as seen if some of these marines, the living, sees its near part, one sight ahead of the middle of
@@ -137,12 +134,12 @@ def look(seen: FloatArray, marine: FloatArray) -> FloatArray:
 
 @kernel
 def observe(
-    marine: FloatArray,
-    marine_health: FloatArray,
-    reload: FloatArray,
-    critter: FloatArray,
-    critter_health: FloatArray,
-    seen: FloatArray,
+    marine: Floats,
+    marine_health: Floats,
+    reload: Floats,
+    critter: Floats,
+    critter_health: Floats,
+    seen: Floats,
 ) -> NDArray[np.float32]:
     """Lay out the 32 features of the game."""
     alive = marine_health > 0
@@ -156,9 +153,7 @@ def observe(
 
 
 @kernel
-def describe(
-    own: FloatArray, alive: BoolArray, gap: FloatArray, health: FloatArray, seen: FloatArray
-) -> NDArray[np.float32]:
+def describe(own: Floats, alive: Bools, gap: Floats, health: Floats, seen: Floats) -> NDArray[np.float32]:
     """Lay out 32 features.
 
     Parameters
@@ -192,7 +187,7 @@ def describe(
 
 
 @kernel
-def middle(marine: FloatArray, default: float) -> FloatArray:
+def middle(marine: Floats, default: float) -> Floats:
     """Give the middle of the living marines, or a default place on both axes when all are dead."""
     place = np.full(2, default)
     for axis in range(2):
@@ -202,14 +197,14 @@ def middle(marine: FloatArray, default: float) -> FloatArray:
 
 
 @kernel
-def _approach(place: FloatArray, goal: FloatArray, share: float) -> None:
+def _approach(place: Floats, goal: Floats, share: float) -> None:
     """Go a share of the way to a goal."""
     for axis in range(2):
         place[axis] += share * (goal[axis] - place[axis])
 
 
 @kernel
-def _nearest(place: FloatArray, others: FloatArray) -> tuple[int, float]:
+def _nearest(place: Floats, others: Floats) -> tuple[int, float]:
     """Find the nearest of several places, the first among equals, and its distance."""
     nearest, distance = 0, math.inf
     for i in range(len(others)):

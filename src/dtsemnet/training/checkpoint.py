@@ -17,13 +17,13 @@ from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Array
 from dtsemnet.training.history import History
 
 __all__ = ["Checkpoint", "Saved"]
 
-State = dict[str, NDArray[Any]]
+State = dict[str, Array]
 
 
 @dataclass(frozen=True)

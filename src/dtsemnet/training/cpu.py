@@ -8,14 +8,12 @@ import numpy as np
 
 # Loaded before any limit on threads is set: kernels call this BLAS, and a limit reaches only what is loaded.
 import scipy.linalg.cython_blas  # noqa: F401
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.kernels import epoch, evaluate, regression
 from dtsemnet.training.engine import (
     Classification,
-    Floats,
     Gradients,
-    Integers,
     Parameters,
     Penalties,
     Problem,
@@ -59,7 +57,7 @@ class _CpuEngine:
         self.batch_size, self.penalties = batch_size, penalties
         self.children = topology.children
         self.n_steps = 0
-        self.arrays: dict[str, NDArray[Any]] = {}
+        self.arrays: dict[str, Array] = {}
         self._hold("splits", parameters.splits)
 
     def _hold(self, name: str, values: Floats) -> None:
@@ -74,24 +72,24 @@ class _CpuEngine:
         numbers = (step.learning_rate, leaf_rate, p.split_decay, p.leaf_decay, p.split_l1, p.split_l2, p.leaf_l1)
         return epoch.Rates(*map(float, (*numbers, p.leaf_l2, p.clip)))
 
-    def _finish(self, total: float, taken: int, order: Integers) -> float:
+    def _finish(self, total: float, taken: int, order: Ints) -> float:
         self.n_steps += taken
         if not np.isfinite(total):
             rows = order[taken * self.batch_size : (taken + 1) * self.batch_size]
             raise not_finite(total, taken, rows.tolist())
         return total / float(self.rows.weight[order].sum(dtype=np.float64))
 
-    def reached(self, X: Floats) -> Integers:
-        leaf: Integers = evaluate.reached(X, self.arrays["splits"], self.children)
+    def reached(self, X: Floats) -> Ints:
+        leaf: Ints = evaluate.reached(X, self.arrays["splits"], self.children)
         return leaf
 
     def digest(self) -> bytes:
         return digest(self.rows, self.batch_size, self.penalties)
 
-    def state(self) -> dict[str, NDArray[Any]]:
+    def state(self) -> dict[str, Array]:
         return {name: array.copy() for name, array in self.arrays.items()} | {"n_steps": np.array(self.n_steps)}
 
-    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+    def restore(self, state: dict[str, Array]) -> None:
         for name in self.arrays:
             self.arrays[name][...] = state[name]
         self.n_steps = int(state["n_steps"])
@@ -108,7 +106,7 @@ class CpuClassification(_CpuEngine):
         super().__init__(problem, topology, rows, parameters, **options)
         self.arrays["leaf_class"] = np.array(parameters.leaf_class, dtype=np.int64)
 
-    def run_epoch(self, order: Integers, step: Step) -> float:
+    def run_epoch(self, order: Ints, step: Step) -> float:
         a, rows = self.arrays, self.rows
         total, taken = epoch.class_epoch(
             rows.X, rows.y, rows.weight, order, self.batch_size, self.children, a["leaf_class"],
@@ -135,7 +133,7 @@ class CpuClassification(_CpuEngine):
     def parameters(self) -> Parameters:
         return Parameters(self.arrays["splits"].copy(), leaf_class=self.arrays["leaf_class"].copy())
 
-    def assign(self, leaf_class: Integers) -> None:
+    def assign(self, leaf_class: Ints) -> None:
         self.arrays["leaf_class"][...] = leaf_class
 
 
@@ -157,7 +155,7 @@ class CpuRegression(_CpuEngine):
         temperature = temperature if temperature > 0 else 1.0
         return SELECTORS[step.selector], int(step.k), temperature, LOSSES[problem.loss], float(problem.parameter)
 
-    def run_epoch(self, order: Integers, step: Step) -> float:
+    def run_epoch(self, order: Ints, step: Step) -> float:
         a, rows = self.arrays, self.rows
         total, taken = epoch.leaf_epoch(
             rows.X, rows.y, rows.weight, order, self.batch_size, self.children,
@@ -184,7 +182,7 @@ class CpuRegression(_CpuEngine):
     def parameters(self) -> Parameters:
         return Parameters(self.arrays["splits"].copy(), self.arrays["leaves"].copy())
 
-    def assign(self, leaf_class: Integers) -> None:
+    def assign(self, leaf_class: Ints) -> None:
         raise TypeError("the leaves of a regression tree hold no classes.")
 
 

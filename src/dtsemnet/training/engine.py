@@ -17,11 +17,11 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.tree import Topology
 
 __all__ = [
@@ -37,8 +37,6 @@ __all__ = [
     "Step",
 ]
 
-Floats = NDArray[np.floating[Any]]
-Integers = NDArray[np.integer[Any]]
 
 ALL = 2**31 - 1
 """As ``k``: every leaf takes part."""
@@ -77,7 +75,7 @@ class Rows(NamedTuple):
     """Rows as an engine wants them: C-ordered, one float dtype, weights with mean 1."""
 
     X: Floats
-    y: NDArray[Any]
+    y: Array
     """Class codes (n,), or targets (n, n_outputs)."""
     weight: Floats
 
@@ -92,7 +90,7 @@ class Parameters:
 
     splits: Floats
     leaves: Floats | None = None
-    leaf_class: Integers | None = None
+    leaf_class: Ints | None = None
 
 
 @dataclass(frozen=True)
@@ -163,7 +161,7 @@ class Engine(Protocol):
     problem: Problem
     topology: Topology
 
-    def run_epoch(self, order: Integers, step: Step) -> float:
+    def run_epoch(self, order: Ints, step: Step) -> float:
         """Train on the rows in ``order``, batch by batch; return the mean loss. Raises FloatingPointError on NaN."""
         ...
 
@@ -175,7 +173,7 @@ class Engine(Protocol):
         """Mean loss of rows and its gradient, penalties apart, nothing trained."""
         ...
 
-    def reached(self, X: Floats) -> Integers:
+    def reached(self, X: Floats) -> Ints:
         """Leaf that each row reaches."""
         ...
 
@@ -183,7 +181,7 @@ class Engine(Protocol):
         """Copy of the parameters."""
         ...
 
-    def assign(self, leaf_class: Integers) -> None:
+    def assign(self, leaf_class: Ints) -> None:
         """Give the leaves other classes."""
         ...
 
@@ -191,10 +189,10 @@ class Engine(Protocol):
         """Fingerprint of what stays the same: rows, batch size, penalties."""
         ...
 
-    def state(self) -> dict[str, NDArray[Any]]:
+    def state(self) -> dict[str, Array]:
         """Copy of all else that the next epoch depends on."""
         ...
 
-    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+    def restore(self, state: dict[str, Array]) -> None:
         """Go on from a copy."""
         ...

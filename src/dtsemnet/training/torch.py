@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
+from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.kernels.classification import UNSERVED
 from dtsemnet.nn import (
     ClassMaxPool,
@@ -32,9 +32,7 @@ from dtsemnet.nn.heads import Head
 from dtsemnet.nn.selectors import Selector
 from dtsemnet.training.engine import (
     Classification,
-    Floats,
     Gradients,
-    Integers,
     Parameters,
     Penalties,
     Problem,
@@ -100,7 +98,7 @@ class _TorchEngine(ABC):
         y = torch.as_tensor(rows.y).to(self.device)
         return self._tensor(rows.X), y if y.dtype == torch.int64 else y.to(self.dtype), self._tensor(rows.weight)
 
-    def run_epoch(self, order: Integers, step: Step) -> float:
+    def run_epoch(self, order: Ints, step: Step) -> float:
         index = torch.as_tensor(np.asarray(order), device=self.device)
         total, leaf_rate = 0.0, step.learning_rate if step.leaf_learning_rate is None else step.leaf_learning_rate
         for group in self.optimiser.param_groups:
@@ -149,7 +147,7 @@ class _TorchEngine(ABC):
         self.optimiser.zero_grad(set_to_none=True)
         return total / len(rows.X), Gradients(found["splits"], found.get("leaves"))
 
-    def reached(self, X: Floats) -> Integers:
+    def reached(self, X: Floats) -> Ints:
         with torch.no_grad():
             leaf = [self.network.apply(part).cpu().numpy() for part in torch.split(self._tensor(X), 4096)]
         return np.concatenate(leaf) if leaf else np.empty(0, np.int64)
@@ -158,17 +156,17 @@ class _TorchEngine(ABC):
         found = _matrices(self.network, lambda p: p.detach())
         return Parameters(found["splits"], found.get("leaves"), found.get("leaf_class"))
 
-    def assign(self, leaf_class: Integers) -> None:
+    def assign(self, leaf_class: Ints) -> None:
         raise TypeError("the leaves of a regression tree hold no classes.")
 
     def digest(self) -> bytes:
         rows = Rows(*(tensor.cpu().numpy() for tensor in self.rows))
         return digest(rows, self.batch_size, self.penalties)
 
-    def state(self) -> dict[str, NDArray[Any]]:
+    def state(self) -> dict[str, Array]:
         return {name: tensor.detach().cpu().numpy().copy() for name, tensor in self._tensors_of_state()}
 
-    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+    def restore(self, state: dict[str, Array]) -> None:
         for group in self.optimiser.param_groups:
             for p in group["params"]:  # the moments exist only after a first step
                 self.optimiser.state[p].setdefault("step", torch.tensor(0.0))
@@ -207,7 +205,7 @@ class TorchClassification(_TorchEngine):
         log_p = torch.where(served, log_p, np.log(UNSERVED))
         return -log_p if step.q == 0 else (1 - (step.q * log_p).exp()) / step.q
 
-    def assign(self, leaf_class: Integers) -> None:
+    def assign(self, leaf_class: Ints) -> None:
         head = ClassMaxPool(np.array(leaf_class), self.problem.n_classes).to(self.device)
         self.network.head = head.to(self.dtype).train()
 
@@ -261,7 +259,7 @@ def _first_and_second(logits: Tensor) -> list[Tensor]:
 def _matrices(network: DTSemNet, read: Any) -> dict[str, Any]:
     """Lay out what ``read`` gives for each parameter as matrices with the bias last."""
 
-    def array(tensor: Tensor) -> NDArray[Any]:
+    def array(tensor: Tensor) -> Array:
         return tensor.cpu().numpy().copy()
 
     layer, head = network.splits, network.head

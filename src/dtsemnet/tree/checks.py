@@ -13,18 +13,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from dtsemnet.arrays import Array, Floats
 
 __all__ = ["Scalar", "check_leaves", "class_names", "digest", "feature_names", "floats", "frozen", "labels", "scalars"]
 
 Scalar = str | int | float | bool
 """What a class or a category may be: a value that JSON writes and reads back unchanged."""
 
-FloatArray = NDArray[np.float64]
-Array = TypeVar("Array", bound=NDArray[Any])
+Kind = TypeVar("Kind", bound=Array)
 
 
-def floats(name: str, array: ArrayLike, shape: tuple[int | str, ...]) -> FloatArray:
+def floats(name: str, array: ArrayLike, shape: tuple[int | str, ...]) -> Floats:
     """Copy to a read-only float64 array of that shape; a word in ``shape`` stands for any length but 0."""
     try:
         given = np.asarray(array)
@@ -45,7 +46,7 @@ def floats(name: str, array: ArrayLike, shape: tuple[int | str, ...]) -> FloatAr
     return frozen(copy)
 
 
-def frozen(array: Array) -> Array:
+def frozen(array: Kind) -> Kind:
     """Make an array of our own read-only."""
     array.setflags(write=False)
     return array
@@ -92,7 +93,7 @@ def scalars(name: str, values: Sequence[Scalar]) -> tuple[Scalar, ...]:
 
 
 def check_leaves(
-    value: FloatArray, coef: FloatArray | None, lower: FloatArray | None, upper: FloatArray | None, *, classes: bool
+    value: Floats, coef: Floats | None, lower: Floats | None, upper: Floats | None, *, classes: bool
 ) -> None:
     """Check what leaves hold against each other."""
     if classes:
@@ -112,7 +113,7 @@ def check_leaves(
         )
 
 
-def labels(names: Sequence[Scalar]) -> NDArray[Any]:
+def labels(names: Sequence[Scalar]) -> Array:
     """Make the array that labels are taken from; an object array where numpy's own types would change a label."""
     if len({type(name) for name in names}) == 1:
         array = np.asarray(names)
@@ -123,7 +124,7 @@ def labels(names: Sequence[Scalar]) -> NDArray[Any]:
     return array
 
 
-def digest(header: Any, arrays: Mapping[str, NDArray[Any]] = {}) -> str:
+def digest(header: Any, arrays: Mapping[str, Array] = {}) -> str:
     """Hash a canonical byte form: one line of JSON with names, types and shapes, then the numbers, little-endian."""
     described = {name: [array.dtype.str[1:], *array.shape] for name, array in arrays.items()}
     line = json.dumps([header, described], sort_keys=True, separators=(",", ":"), allow_nan=False)

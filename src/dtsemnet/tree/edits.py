@@ -15,15 +15,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from dtsemnet.arrays import Floats
 from dtsemnet.tree.checks import floats
 from dtsemnet.tree.rebuild import rebuild
 from dtsemnet.tree.tree import Tree
 
 __all__ = ["canonical", "drop_leaves", "drop_unreachable", "fold_affine", "merge_equal", "prune"]
-
-FloatArray = NDArray[np.float64]
 
 
 def fold_affine(tree: Tree, scale: ArrayLike, shift: ArrayLike) -> Tree:
@@ -215,7 +214,7 @@ def prune(
         raise ValueError(f"split must lie between 0 and {tree.n_splits - 1}, got {split}.")
     first, last = (int(end[split]) for end in tree.topology.spans)
     shape = (tree.n_outputs,)
-    new: dict[str, FloatArray | None] = {
+    new: dict[str, Floats | None] = {
         "value": floats("value", value, shape),
         "coef": np.zeros((*shape, tree.n_features))
         if coef is None
@@ -242,12 +241,12 @@ def prune(
 
 def _replace(
     tree: Tree,
-    weight: FloatArray,
-    bias: FloatArray,
-    value: FloatArray,
-    coef: FloatArray | None,
-    lower: FloatArray | None = None,
-    upper: FloatArray | None = None,
+    weight: Floats,
+    bias: Floats,
+    value: Floats,
+    coef: Floats | None,
+    lower: Floats | None = None,
+    upper: Floats | None = None,
 ) -> Tree:
     """Put other numbers into the same shape; the guard stays unless it is given."""
     lower, upper = tree.lower if lower is None else lower, tree.upper if upper is None else upper

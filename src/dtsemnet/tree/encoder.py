@@ -20,13 +20,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from dtsemnet.arrays import Array, Bools, Floats
 from dtsemnet.tree.checks import Scalar, digest, scalars
 
 __all__ = ["Column", "Encoder", "is_missing"]
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -162,7 +161,7 @@ class Encoder:
         """Whether every column is handed on as it is."""
         return all(column.is_identity for column in self.columns)
 
-    def transform(self, X: Any) -> NDArray[Any]:
+    def transform(self, X: Any) -> Array:
         """Encode rows.
 
         Parameters
@@ -219,7 +218,7 @@ class Encoder:
     def __reduce__(self) -> tuple[Any, ...]:
         return Encoder, (self.columns,)
 
-    def _transform_numbers(self, X: NDArray[Any]) -> FloatArray:
+    def _transform_numbers(self, X: Array) -> Floats:
         """Encode an array of numbers, all columns at once where each gives one feature."""
         if any(column.missing for column in self.columns):
             features = np.empty((len(X), self.n_features))
@@ -243,7 +242,7 @@ class Encoder:
         return numbers
 
     @cached_property
-    def _affine(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    def _affine(self) -> tuple[Floats, Floats, Floats, Floats]:
         center = np.array([column.center for column in self.columns])
         scale = np.array([column.scale for column in self.columns])
         lower = np.array([-np.inf if column.lower is None else column.lower for column in self.columns])
@@ -251,7 +250,7 @@ class Encoder:
         return center, scale, lower, upper
 
 
-def _encode_numbers(column: Column, values: NDArray[Any], features: FloatArray) -> None:
+def _encode_numbers(column: Column, values: Array, features: Floats) -> None:
     missing = is_missing(values)
     numbers = np.zeros(len(values))
     try:
@@ -274,7 +273,7 @@ def _encode_numbers(column: Column, values: NDArray[Any], features: FloatArray) 
         features[:, 1] = missing
 
 
-def _encode_categories(column: Column, values: NDArray[Any], features: FloatArray) -> None:
+def _encode_categories(column: Column, values: Array, features: Floats) -> None:
     assert column.categories is not None
     missing = is_missing(values)
     number = {value: k for k, value in enumerate(column.categories)}
@@ -290,7 +289,7 @@ def _encode_categories(column: Column, values: NDArray[Any], features: FloatArra
         features[:, -1] = missing
 
 
-def is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
+def is_missing(values: Array) -> Bools:
     """Tell which values of a column are missing: None, NaN, or the null of a data frame."""
     if values.dtype.kind == "f":
         return np.asarray(np.isnan(values))

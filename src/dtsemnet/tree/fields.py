@@ -13,7 +13,8 @@ from collections.abc import Collection, Iterable
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
+
+from dtsemnet.arrays import Array
 
 __all__ = ["check_json", "fail", "get_object", "numbers", "parse", "read_array", "read_count", "read_list", "show"]
 
@@ -64,7 +65,7 @@ def read_list(field: str, given: Any, length: int | None = None) -> list[Any]:
     return given
 
 
-def read_array(field: str, given: Any, shape: tuple[int, ...], *, integer: bool = False) -> NDArray[Any]:
+def read_array(field: str, given: Any, shape: tuple[int, ...], *, integer: bool = False) -> Array:
     """Read nested lists of exactly this shape."""
     rows: list[tuple[str, Any]] = [(field, given)]
     for length in shape[:-1]:

@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Bools, Floats
 from dtsemnet.tree.rebuild import number
 from dtsemnet.tree.tree import Tree
 
@@ -71,7 +71,7 @@ def from_sklearn(fitted: Any) -> Tree:
     )
 
 
-def _last_left(threshold: NDArray[np.float64]) -> NDArray[np.float64]:
+def _last_left(threshold: Floats) -> Floats:
     """Find the largest double that rounds to a float32 <= threshold."""
     below = threshold.astype(np.float32)
     with np.errstate(over="ignore", under="ignore"):  # numpy reports steps into infinity and into subnormals
@@ -85,7 +85,7 @@ def _last_left(threshold: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(odd, np.nextafter(middle, -np.inf), middle)
 
 
-def _refuse_missing(nodes: Any, inner: NDArray[np.bool_]) -> None:
+def _refuse_missing(nodes: Any, inner: Bools) -> None:
     """Raise where a split was chosen with missing values in sight.
 
     A split that saw none sends later ones to its larger child; any other choice, or a threshold of infinity
@@ -99,7 +99,7 @@ def _refuse_missing(nodes: Any, inner: NDArray[np.bool_]) -> None:
         raise ValueError("fitted was trained with missing values, which a Tree does not read; impute them and refit.")
 
 
-def _probabilities(value: NDArray[np.float64]) -> NDArray[np.float64]:
+def _probabilities(value: Floats) -> Floats:
     """Divide counts by their sum; what sums to 1 already is kept bit for bit."""
     total = value.sum(axis=1, keepdims=True)
     return np.where(np.abs(total - 1) <= 1e-9, value, value / total)

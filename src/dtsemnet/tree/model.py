@@ -14,15 +14,13 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.tree.checks import Scalar, digest
 from dtsemnet.tree.encoder import Encoder
 from dtsemnet.tree.tree import Tree
 
 __all__ = ["Identity", "Model", "Output", "TanhScale"]
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ class Identity:
     array([1., 2.])
     """
 
-    def __call__(self, output: NDArray[Any]) -> NDArray[Any]:
+    def __call__(self, output: Array) -> Array:
         """Hand the output on."""
         return output
 
@@ -70,10 +68,10 @@ class TanhScale:
         object.__setattr__(self, "low", ends[0])
         object.__setattr__(self, "high", ends[1])
 
-    def __call__(self, output: FloatArray) -> FloatArray:
+    def __call__(self, output: Floats) -> Floats:
         """Map the output of a regressor, shape (n_samples,) or (n_samples, n_outputs)."""
         low, high = (np.array(end) if output.ndim == 2 else end[0] for end in (self.low, self.high))
-        result: FloatArray = low + (np.tanh(output) + 1.0) / 2.0 * (high - low)
+        result: Floats = low + (np.tanh(output) + 1.0) / 2.0 * (high - low)
         return result
 
 
@@ -137,27 +135,27 @@ class Model:
         """Names of the features that the tree reads."""
         return self.encoder.feature_names
 
-    def transform(self, X: Any) -> NDArray[Any]:
+    def transform(self, X: Any) -> Array:
         """Encode rows: the numbers that the tree reads."""
         return self.encoder.transform(X)
 
-    def apply(self, X: Any) -> NDArray[np.int64]:
+    def apply(self, X: Any) -> Ints:
         """Find the leaf of each row."""
         return self.tree.apply(self.transform(X))
 
-    def scores(self, X: Any) -> FloatArray:
+    def scores(self, X: Any) -> Floats:
         """Compute the scores of all splits."""
         return self.tree.scores(self.transform(X))
 
-    def decision_path(self, X: Any) -> NDArray[np.int64]:
+    def decision_path(self, X: Any) -> Ints:
         """List the splits that each row meets."""
         return self.tree.decision_path(self.transform(X))
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> Array:
         """Predict labels or numbers."""
         return self.output(self.tree.predict(self.transform(X)))
 
-    def predict_proba(self, X: Any) -> FloatArray:
+    def predict_proba(self, X: Any) -> Floats:
         """Give class probabilities."""
         return self.tree.predict_proba(self.transform(X))
 

@@ -13,20 +13,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dtsemnet.arrays import Ints
 from dtsemnet.tree.topology import Topology
 from dtsemnet.tree.tree import Tree
 
 __all__ = ["Numbering", "number", "rebuild"]
-
-IntArray = NDArray[np.int64]
 
 
 class Numbering(NamedTuple):
     """A shape, and which old split and leaf stands at each new number."""
 
     topology: Topology
-    splits: IntArray
-    leaves: IntArray
+    splits: Ints
+    leaves: Ints
 
 
 def number(children: NDArray[np.integer], root: int) -> Numbering:

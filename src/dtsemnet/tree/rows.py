@@ -12,14 +12,16 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from dtsemnet.arrays import Array
 
 __all__ = ["blocks", "read_rows", "refuse"]
 
 _BLOCK = 1 << 20  # numbers converted at a time: 8 MB
 
 
-def read_rows(X: ArrayLike, n_features: int, labels: tuple[str, ...]) -> NDArray[Any]:
+def read_rows(X: ArrayLike, n_features: int, labels: tuple[str, ...]) -> Array:
     """Check what can be told of ``X`` without looking at its numbers."""
     rows = X if type(X) is np.ndarray else np.asarray(X)
     if rows.ndim != 2:
@@ -34,7 +36,7 @@ def read_rows(X: ArrayLike, n_features: int, labels: tuple[str, ...]) -> NDArray
     return rows
 
 
-def blocks(rows: NDArray[Any]) -> Iterator[tuple[int, int, NDArray[Any]]]:
+def blocks(rows: Array) -> Iterator[tuple[int, int, Array]]:
     """Cut rows into blocks that the kernels read, each with its first row and one past its last."""
     if (rows.dtype == np.float64 or rows.dtype == np.float32) and rows.flags.c_contiguous and rows.flags.aligned:
         view = rows.view()
@@ -49,7 +51,7 @@ def blocks(rows: NDArray[Any]) -> Iterator[tuple[int, int, NDArray[Any]]]:
         yield start, start + len(block), block
 
 
-def refuse(row: NDArray[Any], number: int, labels: tuple[str, ...]) -> NoReturn:
+def refuse(row: Array, number: int, labels: tuple[str, ...]) -> NoReturn:
     """Say what is wrong with a row that a kernel refused."""
     bad = np.flatnonzero(~np.isfinite(row))
     if len(bad):
@@ -63,7 +65,7 @@ def refuse(row: NDArray[Any], number: int, labels: tuple[str, ...]) -> NoReturn:
     )
 
 
-def _refuse_dimensions(X: Any, rows: NDArray[Any], n_features: int) -> NoReturn:
+def _refuse_dimensions(X: Any, rows: Array, n_features: int) -> NoReturn:
     if hasattr(X, "toarray"):
         raise ValueError("X must be a dense array, got a sparse matrix; pass X.toarray().")
     way_out = "reshape one row by X.reshape(1, -1), one column by X.reshape(-1, 1)"

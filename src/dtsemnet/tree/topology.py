@@ -15,11 +15,12 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from dtsemnet.arrays import Ints
 
 __all__ = ["Level", "Paths", "Topology", "MAX_DEPTH"]
 
-IntArray = NDArray[np.int64]
 
 MAX_DEPTH = 20
 """Deepest complete tree that is built: it has a million leaves, so a larger number is a slip."""
@@ -28,20 +29,20 @@ MAX_DEPTH = 20
 class Level(NamedTuple):
     """One level of the tree, told by positions in its frontier (the level's nodes from left to right)."""
 
-    leaves: IntArray
+    leaves: Ints
     """Positions in the frontier that are leaves."""
-    inner: IntArray
+    inner: Ints
     """Positions in the frontier that are splits."""
-    splits: IntArray
+    splits: Ints
     """Numbers of the splits at those positions."""
 
 
 class Paths(NamedTuple):
     """The way to every leaf, one row a leaf, padded with -1 behind the last split."""
 
-    split: IntArray
+    split: Ints
     """Splits from the root down, shape (n_leaves, depth)."""
-    side: IntArray
+    side: Ints
     """1 where the leaf lies right of that split, 0 where it lies left, -1 in the padding."""
 
 
@@ -64,7 +65,7 @@ class Topology:
     1
     """
 
-    children: IntArray
+    children: Ints
 
     def __init__(self, children: ArrayLike | Sequence[Sequence[int]]) -> None:
         table = np.asarray(children)
@@ -107,7 +108,8 @@ class Topology:
     @cached_property
     def levels(self) -> tuple[Level, ...]:
         """The levels that hold splits, from the root down."""
-        levels, frontier = [], np.zeros(1 if self.n_splits else 0, dtype=np.int64)
+        levels = []
+        frontier: Ints = np.zeros(1 if self.n_splits else 0, dtype=np.int64)
         while len(frontier) and (frontier >= 0).any():
             inner = np.flatnonzero(frontier >= 0)
             splits = frontier[inner]
@@ -116,9 +118,9 @@ class Topology:
         return tuple(levels)
 
     @cached_property
-    def leaf_order(self) -> IntArray:
+    def leaf_order(self) -> Ints:
         """For each leaf from left to right, its place in the order in which the levels meet the leaves."""
-        met = [np.empty(0, dtype=np.int64)]
+        met: list[Ints] = [np.empty(0, dtype=np.int64)]
         for level in self.levels:
             below = self.children[level.splits].ravel()
             met.append(~below[below < 0])
@@ -140,7 +142,7 @@ class Topology:
         return Paths(split, side)
 
     @cached_property
-    def spans(self) -> tuple[IntArray, IntArray]:
+    def spans(self) -> tuple[Ints, Ints]:
         """First leaf and one past the last leaf below each split."""
         first, last = np.empty(self.n_splits, np.int64), np.empty(self.n_splits, np.int64)
         for i in range(self.n_splits - 1, -1, -1):
@@ -174,7 +176,7 @@ class Topology:
         return self
 
 
-def _check_children(children: IntArray) -> None:
+def _check_children(children: Ints) -> None:
     """Raise unless the table is one binary tree, splits breadth-first, leaves from left to right."""
     n_splits = len(children)
     below = children.ravel()
@@ -191,7 +193,7 @@ def _check_children(children: IntArray) -> None:
             raise ValueError("children must number the leaves from left to right, each once.")
 
 
-def _leaves_from_left_to_right(children: IntArray) -> IntArray:
+def _leaves_from_left_to_right(children: Ints) -> Ints:
     found, stack = [], [0]
     while stack:
         node = stack.pop()

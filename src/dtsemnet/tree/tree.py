@@ -20,8 +20,9 @@ from os import PathLike
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.kernels import routing
 from dtsemnet.tree import checks
 from dtsemnet.tree.checks import Scalar
@@ -30,9 +31,7 @@ from dtsemnet.tree.topology import Topology
 
 __all__ = ["Tree"]
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-Array = TypeVar("Array", bound=NDArray[Any])
+Kind = TypeVar("Kind", bound=Array)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,12 +67,12 @@ class Tree:
     """
 
     topology: Topology
-    weight: FloatArray
-    bias: FloatArray
-    value: FloatArray
-    coef: FloatArray | None
-    lower: FloatArray | None
-    upper: FloatArray | None
+    weight: Floats
+    bias: Floats
+    value: Floats
+    coef: Floats | None
+    lower: Floats | None
+    upper: Floats | None
     feature_names: tuple[str, ...] | None
     class_names: tuple[Scalar, ...] | None
 
@@ -146,7 +145,7 @@ class Tree:
         return self.class_names is not None
 
     @cached_property
-    def leaf_class(self) -> IntArray:
+    def leaf_class(self) -> Ints:
         """Number of the most probable class of each leaf, the lowest of equals."""
         self._need_classes("leaf_class")
         return checks.frozen(np.argmax(self.value, axis=1).astype(np.int64))
@@ -156,7 +155,7 @@ class Tree:
         """Names to show for the columns: ``feature_names``, or ``x0``, ``x1``, ... without them."""
         return self.feature_names or tuple(f"x{j}" for j in range(self.n_features))
 
-    def apply(self, X: ArrayLike) -> IntArray:
+    def apply(self, X: ArrayLike) -> Ints:
         """Find the leaf of each row.
 
         Parameters
@@ -177,7 +176,7 @@ class Tree:
         rows = self._read(X)
         return self._walk(routing.apply, rows, np.zeros(len(rows), dtype=np.int64), *self._prepared)
 
-    def scores(self, X: ArrayLike) -> FloatArray:
+    def scores(self, X: ArrayLike) -> Floats:
         """Compute ``weight @ x + bias`` of all splits, in the documented order of summation.
 
         Returns
@@ -193,7 +192,7 @@ class Tree:
         rows = self._read(X)
         return self._walk(routing.scores, rows, np.empty((len(rows), self.n_splits)), *self._prepared[:2])
 
-    def decision_path(self, X: ArrayLike) -> IntArray:
+    def decision_path(self, X: ArrayLike) -> Ints:
         """List the splits that each row meets, from the root down.
 
         Returns
@@ -212,7 +211,7 @@ class Tree:
         path = np.full((len(rows), self.depth), -1, dtype=np.int64)
         return self._walk(routing.decision_path, rows, path, *self._prepared)
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
+    def predict(self, X: ArrayLike) -> Array:
         """Predict labels (classifier) or numbers (regressor).
 
         Returns
@@ -237,7 +236,7 @@ class Tree:
                 refuse(block[refused], start + refused, self.feature_labels)
         return output[:, 0] if self.n_outputs == 1 else output
 
-    def predict_proba(self, X: ArrayLike) -> FloatArray:
+    def predict_proba(self, X: ArrayLike) -> Floats:
         """Give the class probabilities of each row's leaf, shape (n_samples, n_outputs).
 
         Examples
@@ -321,17 +320,17 @@ class Tree:
         return self
 
     @cached_property
-    def _prepared(self) -> tuple[FloatArray, FloatArray, IntArray]:
+    def _prepared(self) -> tuple[Floats, Floats, Ints]:
         return routing.pad_rows(self.weight), self.bias, self.topology.children.ravel()
 
     @cached_property
-    def _linear(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _linear(self) -> tuple[Floats, Floats, Floats]:
         assert self.coef is not None
         lower, upper = self.guard
         return routing.pad_rows(self.coef.reshape(-1, self.n_features)), lower, upper
 
     @cached_property
-    def guard(self) -> tuple[FloatArray, FloatArray]:
+    def guard(self) -> tuple[Floats, Floats]:
         """Ends that outputs are clipped to, infinite where there is no guard."""
         open_ = np.full(self.value.shape, np.inf)
         return (
@@ -340,7 +339,7 @@ class Tree:
         )
 
     @cached_property
-    def _answer(self) -> NDArray[Any]:
+    def _answer(self) -> Array:
         """What each leaf predicts, where that is a constant."""
         if self.class_names is not None:
             return checks.labels(self.class_names)[self.leaf_class]
@@ -354,10 +353,10 @@ class Tree:
         arrays |= {name: getattr(self, name) for name in ("coef", "lower", "upper") if getattr(self, name) is not None}
         return checks.digest({"feature_names": self.feature_names, "class_names": self.class_names}, arrays)
 
-    def _read(self, X: ArrayLike) -> NDArray[Any]:
+    def _read(self, X: ArrayLike) -> Array:
         return read_rows(X, self.n_features, self.feature_labels)
 
-    def _walk(self, route: Callable[..., int], rows: NDArray[Any], output: Array, *arrays: NDArray[Any]) -> Array:
+    def _walk(self, route: Callable[..., int], rows: Array, output: Kind, *arrays: Array) -> Kind:
         """Run a kernel over the blocks; a tree without splits has no scores, so its rows are only checked."""
         for start, stop, block in blocks(rows):
             if self.n_splits:

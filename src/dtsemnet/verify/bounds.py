@@ -13,8 +13,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Array, Floats
 from dtsemnet.tree import TanhScale, as_model
 from dtsemnet.verify.distance import read_norm
 from dtsemnet.verify.domain import Domain
@@ -27,7 +27,6 @@ from dtsemnet.verify.space import bind
 
 __all__ = ["Extreme", "OutputBounds", "lipschitz", "output_bounds"]
 
-Floats = NDArray[np.float64]
 MAX_BOXES = 500
 
 
@@ -39,7 +38,7 @@ class Extreme:
     """No input of the domain gets an output beyond this."""
     attained: float
     """Output at ``point``, as the model computes it."""
-    point: NDArray[Any] | None
+    point: Array | None
     leaf: int
 
 
@@ -132,7 +131,7 @@ def lipschitz(tree: Any, norm: Any = "inf") -> Floats:
 @dataclass
 class _Best:
     attained: float = np.inf
-    point: NDArray[Any] | None = None
+    point: Array | None = None
     leaf: int = -1
 
 
@@ -200,7 +199,7 @@ def _approach(
     o, sign, leaf = what
     model = cuts.space.model
 
-    def reaches(row: NDArray[Any]) -> bool:
+    def reaches(row: Array) -> bool:
         return int(model.apply(row[None])[0]) == leaf
 
     def deep() -> Floats | None:
@@ -213,7 +212,7 @@ def _approach(
         _offer(cuts, row, o, sign, best)
 
 
-def _offer(cuts: Cuts, row: NDArray[Any], o: int, sign: float, best: _Best) -> None:
+def _offer(cuts: Cuts, row: Array, o: int, sign: float, best: _Best) -> None:
     model = cuts.space.model
     z = model.transform(row[None])
     raw = model.tree.predict_proba(z) if model.is_classifier else model.tree.predict(z).reshape(1, -1)

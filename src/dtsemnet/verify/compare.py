@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Array, Bools
 from dtsemnet.tree import Model, as_model
 from dtsemnet.verify.domain import Domain
 from dtsemnet.verify.gap import Gap, largest_gap, lines_of
@@ -20,8 +20,6 @@ from dtsemnet.verify.space import bind
 
 __all__ = ["Difference", "Disagreement", "difference", "equivalent"]
 
-Floats = NDArray[np.float64]
-
 
 @dataclass(frozen=True)
 class Disagreement:
@@ -29,7 +27,7 @@ class Disagreement:
 
     leaf_a: int
     leaf_b: int
-    witness: NDArray[Any]
+    witness: Array
     answer_a: Any
     answer_b: Any
 
@@ -154,7 +152,7 @@ def _contents(model: Model) -> list[bytes]:
     return [b"".join((part[leaf] + 0.0).tobytes() for part in parts) for leaf in range(tree.n_leaves)]
 
 
-def _may_differ(a: Model, b: Model) -> NDArray[np.bool_]:
+def _may_differ(a: Model, b: Model) -> Bools:
     """Pairs of leaves whose answers are not the same at sight."""
     ours, theirs = (_labels(m) if m.is_classifier else _contents(m) for m in (a, b))
     return np.array([x != y for x in ours for y in theirs], dtype=bool)
@@ -184,14 +182,12 @@ def _disagreement(a: Model, b: Model, cuts: Cuts, found: Reachability, pair: int
     return largest <= tolerance
 
 
-def _apart(
-    a: Model, b: Model, cuts: Cuts, found: Reachability, pair: int, tolerance: float, gap: Gap
-) -> NDArray[Any] | None:
+def _apart(a: Model, b: Model, cuts: Cuts, found: Reachability, pair: int, tolerance: float, gap: Gap) -> Array | None:
     """A row near the points of the largest gap on which two leaves disagree."""
     witness, region = found.verdicts[pair].witness, found.regions[pair]
     inside = None if witness is None else cuts.space.model.transform(witness[None])[0]
 
-    def differs(row: NDArray[Any]) -> bool:
+    def differs(row: Array) -> bool:
         return int(cuts.space.model.apply(row[None])[0]) == pair and bool(_gap(a, b, row[None], tolerance)[0])
 
     rows, right, _ = cuts.rows(region)
@@ -201,7 +197,7 @@ def _apart(
     return next((row for row in shown if row is not None), None)
 
 
-def _gap(a: Model, b: Model, X: Any, tolerance: float) -> NDArray[np.bool_]:
+def _gap(a: Model, b: Model, X: Any, tolerance: float) -> Bools:
     """Rows on which two models disagree, as they compute."""
     if a.is_classifier:
         ours, theirs = a.predict(X).tolist(), b.predict(X).tolist()

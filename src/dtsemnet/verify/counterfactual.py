@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from dtsemnet.arrays import Array, Floats
 from dtsemnet.tree import Model, as_model
 from dtsemnet.verify.distance import Found, nearest_leaf
 from dtsemnet.verify.domain import Domain, Name
@@ -24,14 +25,12 @@ from dtsemnet.verify.space import Space, bind, column_number
 
 __all__ = ["Counterfactual", "counterfactual"]
 
-Floats = NDArray[np.float64]
-
 
 @dataclass(frozen=True)
 class Counterfactual:
     """An input of the target class, and what it costs to get there."""
 
-    point: NDArray[Any]
+    point: Array
     label: Any
     cost: float
     lower: float
@@ -133,7 +132,7 @@ def _costs(model: Model, lower: Floats, upper: Floats, cost: Any) -> Floats:
     return costs
 
 
-def _tidy(space: Space, costs: Floats, before: NDArray[Any], found: Found) -> NDArray[Any]:
+def _tidy(space: Space, costs: Floats, before: Array, found: Found) -> Array:
     """Hold the columns that changed by next to nothing, which only moved to get off the edge, and search once more."""
     assert found.row is not None
     width = space.column_upper - space.column_lower
@@ -156,7 +155,7 @@ def _apart(old: Any, new: Any) -> float:
     return 0.0 if lost else abs(float(new) - float(old))
 
 
-def _changes(model: Model, before: NDArray[Any], after: NDArray[Any]) -> dict[str, tuple[Any, Any]]:
+def _changes(model: Model, before: Array, after: Array) -> dict[str, tuple[Any, Any]]:
     pairs = zip(model.encoder.columns, before.tolist(), after.tolist())
     return {column.name: (old, new) for column, old, new in pairs if old != new and not (old != old and new != new)}
 

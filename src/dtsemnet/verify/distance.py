@@ -16,8 +16,8 @@ from itertools import count
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Array, Bools, Floats
 from dtsemnet.verify.program import Solution, interior, nearest
 from dtsemnet.verify.rational import distance_bound
 from dtsemnet.verify.regions import Cuts, Region
@@ -25,7 +25,6 @@ from dtsemnet.verify.settle import branch, is_empty, way_inside, witness_at
 
 __all__ = ["Found", "Measure", "nearest_leaf", "read_norm"]
 
-Floats = NDArray[np.float64]
 MAX_BOXES = 500
 
 
@@ -61,7 +60,7 @@ class Found:
     """Distance of the best point."""
     lower: float = np.inf
     """No point is nearer: certified."""
-    row: NDArray[Any] | None = None
+    row: Array | None = None
     leaf: int = -1
     n_programs: int = 0
     tried: list[int] = field(default_factory=list)
@@ -79,7 +78,7 @@ def read_norm(norm: Any) -> str:
 def nearest_leaf(
     cuts: Cuts,
     measure: Measure,
-    target: NDArray[np.bool_],
+    target: Bools,
     *,
     limit: float = np.inf,
     skip: frozenset[int] = frozenset(),
@@ -167,13 +166,13 @@ def _certify(measure: Measure, rows: Floats, right: Floats, lower: Floats, upper
 
 
 def _improve(
-    cuts: Cuts, measure: Measure, system: tuple[Floats, Floats, NDArray[np.bool_]], box: tuple[Floats, Floats],
+    cuts: Cuts, measure: Measure, system: tuple[Floats, Floats, Bools], box: tuple[Floats, Floats],
     solution: Solution, leaf: int, found: Found,
 ) -> None:  # fmt: skip
     """Look for a row of the leaf close to the solution, first there, then on the way to the leaf's inside."""
     model = cuts.space.model
 
-    def reaches(row: NDArray[Any]) -> bool:
+    def reaches(row: Array) -> bool:
         return int(model.apply(row[None])[0]) == leaf
 
     def deep() -> Floats | None:

@@ -13,14 +13,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from dtsemnet.arrays import Floats
 from dtsemnet.tree.checks import Scalar
 from dtsemnet.tree.encoder import is_missing
 
 __all__ = ["Domain"]
 
-Floats = NDArray[np.float64]
 Name = int | str
 
 

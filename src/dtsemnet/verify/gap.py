@@ -16,8 +16,8 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Array, Floats
 from dtsemnet.tree import Model, Tree
 from dtsemnet.verify.program import Solution, minimise
 from dtsemnet.verify.rational import LinearBound
@@ -27,7 +27,6 @@ from dtsemnet.verify.space import Space
 
 __all__ = ["Gap", "Line", "answers", "largest_gap", "line_range", "lines_of", "output_number"]
 
-Floats = NDArray[np.float64]
 MAX_BOXES = 200
 
 
@@ -76,7 +75,7 @@ def output_number(model: Model, output: Any) -> int:
     return int(output)
 
 
-def answers(model: Model, rows: NDArray[Any]) -> Floats:
+def answers(model: Model, rows: Array) -> Floats:
     """What the model computes before its output map, shape (n_samples, n_outputs)."""
     z = model.transform(rows)
     raw = model.tree.predict_proba(z) if model.is_classifier else model.tree.predict(z)

@@ -21,8 +21,8 @@ from itertools import count
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Array, Floats
 from dtsemnet.tree import as_model
 from dtsemnet.verify.domain import Domain
 from dtsemnet.verify.gap import Line, answers, largest_gap, line_range, lines_of, output_number
@@ -34,7 +34,6 @@ from dtsemnet.verify.touch import touching_point
 
 __all__ = ["Jump", "largest_jump"]
 
-Floats = NDArray[np.float64]
 NEAR = 1e-6
 """How near to the boundary the two rows must lie, in each feature, to be shown."""
 
@@ -47,11 +46,11 @@ class Jump:
     """Certified: at ``point`` the answers of the two leaves are at least this far apart. 0 where no jump was found."""
     upper: float
     """Certified: nowhere in the domain do the answers of two leaves that touch lie farther apart."""
-    point: NDArray[Any] | None = None
+    point: Array | None = None
     """Where both leaves touch, to rounding."""
     leaves: tuple[int, int] = (-1, -1)
     """The leaf left and the leaf right of the split at which they part."""
-    sides: tuple[NDArray[Any], NDArray[Any]] | None = None
+    sides: tuple[Array, Array] | None = None
     """Two rows next to ``point`` that the model sends to the two leaves."""
     answers: tuple[float, float] = (np.nan, np.nan)
     """Outputs of the two rows, before an output map."""
@@ -210,7 +209,7 @@ class _Search:
             before, after = answers(self.cuts.space.model, np.stack([left, right]))[:, self.output].tolist()
             self.best = Jump(lower, 0.0, self.cuts.space.row(near), leaves, (left, right), (before, after))
 
-    def _beside(self, near: Floats, leaf: int) -> NDArray[Any] | None:
+    def _beside(self, near: Floats, leaf: int) -> Array | None:
         """A row next to a point of the edge that the model sends to the leaf, with the same whole numbers."""
         cuts, space = self.cuts, self.cuts.space
         whole = space.integer
@@ -220,7 +219,7 @@ class _Search:
         known = None if witness is None else space.model.transform(witness[None])[0].astype(np.float64)
         known = known if known is not None and (known[whole] == near[whole]).all() else None
 
-        def reaches(row: NDArray[Any]) -> bool:
+        def reaches(row: Array) -> bool:
             z = space.model.transform(row[None])[0]
             is_near = bool((np.abs(z - near) <= NEAR * (1 + np.abs(near))).all())
             return is_near and int(space.model.tree.apply(z[None])[0]) == leaf

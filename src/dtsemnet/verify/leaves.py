@@ -14,8 +14,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Array, Bools
 from dtsemnet.tree import Model, Tree, as_model, drop_leaves
 from dtsemnet.verify.domain import Domain
 from dtsemnet.verify.regions import Cuts, Region
@@ -24,7 +24,6 @@ from dtsemnet.verify.space import Space, bind
 
 __all__ = ["Answer", "Reachability", "never", "possible_classes", "prune_unreachable", "reachable_leaves"]
 
-Floats = NDArray[np.float64]
 N_DRAWS = 8192
 
 
@@ -75,7 +74,7 @@ class Answer:
 
     status: str
     """"yes", "no" or "undecided"."""
-    witness: NDArray[Any] | None = None
+    witness: Array | None = None
     """A row that shows the contrary."""
     proofs: tuple[Proof, ...] = ()
 
@@ -194,8 +193,8 @@ def never(tree: Any, domain: Domain, output: Any) -> Answer:
 
 def explore(
     space: Space,
-    wanted: NDArray[np.bool_] | None = None,
-    locate: Callable[[NDArray[Any]], int] | None = None,
+    wanted: Bools | None = None,
+    locate: Callable[[Array], int] | None = None,
     *,
     stop: bool = False,
     step: int | None = None,
@@ -248,7 +247,7 @@ def _below(tree: Tree, node: int) -> range:
     return range(int(first[node]), int(last[node]))
 
 
-def _draw(space: Space, locate: Callable[[NDArray[Any]], int]) -> dict[int, NDArray[Any]]:
+def _draw(space: Space, locate: Callable[[Array], int]) -> dict[int, Array]:
     """Witnesses from random points: half of them on a coarse grid, where ties and corners are."""
     rng = np.random.default_rng(0)
     d = len(space.lower)

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Array, Bools, Floats
 from dtsemnet.tree import Encoder, Model, Tree, as_model
 from dtsemnet.verify.domain import Domain, Name
 from dtsemnet.verify.gap import Line, answers, largest_gap, line_range, lines_of, output_number
@@ -28,17 +28,15 @@ from dtsemnet.verify.space import Space, bind, column_number
 
 __all__ = ["Monotone", "monotone"]
 
-Floats = NDArray[np.float64]
-
 
 @dataclass(frozen=True)
 class Monotone:
     """Yes with proofs, no with two inputs, or undecided."""
 
     status: str
-    low: NDArray[Any] | None = None
+    low: Array | None = None
     """An input; ``high`` differs from it by a larger value of the column."""
-    high: NDArray[Any] | None = None
+    high: Array | None = None
     proofs: tuple[Proof, ...] = ()
     margin: float = 0.0
     """Of an undecided question: the answer falls by no more than this."""
@@ -112,7 +110,7 @@ def monotone(
         space, wanted, space.pair_of, stop=is_flat, step=space.place, time_limit=time_limit, progress=progress
     )
 
-    def falls(row: NDArray[Any]) -> bool:
+    def falls(row: Array) -> bool:
         low, high = space.two_rows(row)
         before, after = sign * answers(model, np.stack([low, high]))[:, o]
         return bool(before - after > tolerance)
@@ -128,10 +126,10 @@ class _Steps(Space):
     column: int
     place: int
 
-    def row(self, z: Floats) -> NDArray[Any]:
+    def row(self, z: Floats) -> Array:
         return z
 
-    def two_rows(self, row: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    def two_rows(self, row: Array) -> tuple[Array, Array]:
         """The row at ``z`` and the one at ``z + t e_j``."""
         z = np.array(row[:-1], dtype=np.float64)
         low = self.base.row(z)
@@ -140,13 +138,13 @@ class _Steps(Space):
         high[self.column] = self.base.row(z)[self.column]
         return low, high
 
-    def holds(self, row: NDArray[Any]) -> bool:
+    def holds(self, row: Array) -> bool:
         low, high = self.two_rows(row)
         first, last = (float(side[self.column]) for side in (low, high))
         rises = first <= last if self.base.model.encoder.columns[self.column].scale >= 0 else last <= first
         return rises and self.base.holds(low) and self.base.holds(high)
 
-    def pair_of(self, row: NDArray[Any]) -> int:
+    def pair_of(self, row: Array) -> int:
         """Number of the pair of leaves that a row's two rows reach."""
         model = self.base.model
         first, second = model.apply(np.stack(self.two_rows(row))).tolist()
@@ -195,7 +193,7 @@ def _turned(line: Line, sign: float) -> Line:
     return Line(-line.coef, -line.value, -line.ceiling, -line.floor, line.error)
 
 
-def _may_fall(lines: list[Line], space: _Steps, tolerance: float) -> NDArray[np.bool_]:
+def _may_fall(lines: list[Line], space: _Steps, tolerance: float) -> Bools:
     """Pairs of leaves, before and after a step, whose answers are not seen to keep order."""
     base = space.base
     low, high = (np.array(ends) for ends in zip(*(line_range(line, base.lower, base.upper) for line in lines)))
@@ -211,8 +209,8 @@ def _may_fall(lines: list[Line], space: _Steps, tolerance: float) -> NDArray[np.
 
 
 def _judge(
-    cuts: Cuts, found: Reachability, wanted: NDArray[np.bool_], lines: list[Line], tolerance: float, space: _Steps,
-    falls: Callable[[NDArray[Any]], bool],
+    cuts: Cuts, found: Reachability, wanted: Bools, lines: list[Line], tolerance: float, space: _Steps,
+    falls: Callable[[Array], bool],
 ) -> Monotone:  # fmt: skip
     """Look at every pair that can be reached or may be: does the answer fall, and by how much at most?"""
     margin = 0.0

@@ -11,13 +11,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dtsemnet.tree import Topology, Tree
 
 __all__ = ["product"]
 
-Floats = NDArray[np.float64]
 MAX_NUMBERS = 50_000_000
 
 

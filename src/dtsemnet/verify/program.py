@@ -11,11 +11,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from dtsemnet.arrays import Bools, Floats, Ints
 
 __all__ = ["Solution", "interior", "minimise", "nearest"]
 
-Floats = NDArray[np.float64]
 MANY_COLUMNS, MAX_STEPS = 60, 40
 """Columns from which on the cube is found by steps, and steps at most."""
 
@@ -32,14 +32,14 @@ class Solution(NamedTuple):
 
 
 class _Scaled(NamedTuple):
-    free: NDArray[np.int64]
+    free: Ints
     width: Floats
     rows: Floats
     bound: Floats
     size: Floats
 
 
-def interior(rows: Floats, bound: Floats, lower: Floats, upper: Floats, soft: NDArray[np.bool_]) -> Solution | None:
+def interior(rows: Floats, bound: Floats, lower: Floats, upper: Floats, soft: Bools) -> Solution | None:
     """Find the point that lies farthest inside the soft rows and satisfies the others.
 
     Without soft rows all of them are soft: how far a set of rows is from being satisfiable.

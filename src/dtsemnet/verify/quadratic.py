@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Floats
 from dtsemnet.verify.program import Solution
 
 __all__ = ["nearest_euclidean"]
-
-Floats = NDArray[np.float64]
 
 
 def nearest_euclidean(

@@ -20,11 +20,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
+
+from dtsemnet.arrays import Floats
 
 __all__ = ["Farkas", "LinearBound", "box_minimum", "combine", "distance_bound", "exact_dot"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

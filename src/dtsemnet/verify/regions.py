@@ -21,15 +21,14 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Bools, Floats, Ints
 from dtsemnet.kernels.routing import LANES
 from dtsemnet.tree import Tree
 from dtsemnet.verify.space import Space
 
 __all__ = ["Cuts", "Region", "rounding_bound", "sum_error"]
 
-Floats = NDArray[np.float64]
 LEFT, RIGHT = 0, 1
 
 
@@ -103,7 +102,7 @@ class Cuts:
             empty = f"split {split} contradicts a parallel split above it"
         return replace(region, path=path, sums=tuple(sums.items()), empty=empty)
 
-    def rows(self, region: Region) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    def rows(self, region: Region) -> tuple[Floats, Floats, Bools]:
         """Rows and right-hand sides of a region, the domain's first, and which of them a point may lie inside of."""
         oblique = [(i, side) for i, side in region.path if self.n_weights[i] > 1]
         return *self.half_spaces(oblique), np.concatenate([self.space.soft, np.ones(len(oblique), dtype=bool)])
@@ -195,7 +194,7 @@ def _meet(one: Interval, other: Interval) -> Interval:
     return Interval(low, low_open, high, not closed)
 
 
-def _parallel(tree: Tree) -> tuple[NDArray[np.int64], Floats, dict[bytes, int]]:
+def _parallel(tree: Tree) -> tuple[Ints, Floats, dict[bytes, int]]:
     """Number the directions of the splits, opposite ones as one, and tell the sign of each."""
     weight = tree.weight + 0.0
     first = np.argmax(weight != 0, axis=1) if tree.n_splits else np.zeros(0, dtype=np.int64)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dtsemnet.arrays import Array, Bools, Floats
 from dtsemnet.tree import Model, as_model
 from dtsemnet.verify.distance import Found, Measure, nearest_leaf, read_norm
 from dtsemnet.verify.domain import Domain, Name
@@ -22,7 +23,6 @@ from dtsemnet.verify.space import Space, bind
 
 __all__ = ["Certified", "Robustness", "certify", "robustness"]
 
-Floats = NDArray[np.float64]
 MAX_LOOKS = 4
 
 
@@ -36,7 +36,7 @@ class Robustness:
     """Certified: every input nearer than this has the same class."""
     upper: float
     """Distance of ``point``; infinite where no input of another class was found."""
-    point: NDArray[Any] | None
+    point: Array | None
     """Nearest input of another class."""
     other: Any
     """Its class."""
@@ -58,9 +58,9 @@ class Certified:
     epsilon: float
     status: NDArray[np.str_]
     """ "certified", "broken" or "undecided" for each row."""
-    points: tuple[NDArray[Any] | None, ...]
+    points: tuple[Array | None, ...]
     """Of broken rows, an input within the distance that has another class."""
-    correct: NDArray[np.bool_] | None = None
+    correct: Bools | None = None
     """Whether the row's own class is the one given."""
 
     @property
@@ -165,7 +165,7 @@ def certify(
     model, rows = as_model(tree), _rows(tree, X)
     _read(model, rows[0], norm)
     jobs = (delayed(_certify_row)(model, row, float(epsilon), read_norm(norm), domain) for row in rows)
-    done: list[tuple[str, NDArray[Any] | None]] = []
+    done: list[tuple[str, Array | None]] = []
     for outcome in Parallel(n_jobs=n_jobs, return_as="generator")(jobs):
         done.append(outcome)
         if progress is not None:
@@ -175,7 +175,7 @@ def certify(
     return Certified(float(epsilon), np.array(status), tuple(points), correct)
 
 
-def hold(space: Space, row: NDArray[Any], columns: frozenset[int] = frozenset(), *, categories: bool = True) -> Space:
+def hold(space: Space, row: Array, columns: frozenset[int] = frozenset(), *, categories: bool = True) -> Space:
     """Hold columns at a row's values: those named, missing ones, and categories if asked for."""
     z = space.model.transform(row[None])[0].astype(np.float64)
     lower, upper = space.lower.copy(), space.upper.copy()
@@ -194,7 +194,7 @@ def hold(space: Space, row: NDArray[Any], columns: frozenset[int] = frozenset(),
     return replace(space, lower=lower, upper=upper)
 
 
-def around(model: Model, row: NDArray[Any], reach: float) -> Space:
+def around(model: Model, row: Array, reach: float) -> Space:
     """The cube around a row, rounded outwards."""
     numbers = _numbers(model, row)
     lower, upper = np.nextafter(numbers - reach, -np.inf), np.nextafter(numbers + reach, np.inf)
@@ -205,7 +205,7 @@ def around(model: Model, row: NDArray[Any], reach: float) -> Space:
     return hold(bind(model, Domain(lower, upper, categories=categories, missing=missing)), row)
 
 
-def measure(space: Space, row: NDArray[Any], norm: str, weight: Floats | None = None) -> Measure:
+def measure(space: Space, row: Array, norm: str, weight: Floats | None = None) -> Measure:
     """Distances from a row in the units of its columns, told in features; what the space holds does not move."""
     z = space.model.transform(row[None])[0].astype(np.float64)
     size = np.ones(len(z))
@@ -225,8 +225,8 @@ def measure(space: Space, row: NDArray[Any], norm: str, weight: Floats | None = 
 
 
 def _certify_row(
-    model: Model, row: NDArray[Any], epsilon: float, norm: str, domain: Domain | None
-) -> tuple[str, NDArray[Any] | None]:
+    model: Model, row: Array, epsilon: float, norm: str, domain: Domain | None
+) -> tuple[str, Array | None]:
     _, other = _sides(model, row)
     space = around(model, row, epsilon) if domain is None else hold(bind(model, domain), row)
     found = _search(space, row, norm, other, limit=float(np.nextafter(epsilon, np.inf)))
@@ -235,7 +235,7 @@ def _certify_row(
     return ("certified" if found.lower > epsilon else "undecided"), None
 
 
-def _search(space: Space, row: NDArray[Any], norm: str, other: NDArray[np.bool_], limit: float = np.inf) -> Found:
+def _search(space: Space, row: Array, norm: str, other: Bools, limit: float = np.inf) -> Found:
     distance = measure(space, row, norm)
     found = nearest_leaf(Cuts(space), distance, other, limit=limit)
     if limit == np.inf:
@@ -243,7 +243,7 @@ def _search(space: Space, row: NDArray[Any], norm: str, other: NDArray[np.bool_]
     return allow_for_maps(space, distance, found)
 
 
-def _look_closer(space: Space, distance: Measure, other: NDArray[np.bool_], found: Found) -> Found:
+def _look_closer(space: Space, distance: Measure, other: Bools, found: Found) -> Found:
     """Search again in the cube that the best point spans: scores round less in a smaller box, and solvers see more."""
     for _ in range(MAX_LOOKS):
         if found.row is None or found.upper - found.lower <= 1e-6 * found.upper:
@@ -278,14 +278,14 @@ def allow_for_maps(space: Space, distance: Measure, found: Found) -> Found:
     return found
 
 
-def _read(tree: Any, x: Any, norm: Any) -> tuple[Model, NDArray[Any], str]:
+def _read(tree: Any, x: Any, norm: Any) -> tuple[Model, Array, str]:
     model = as_model(tree)
     if not model.is_classifier:
         raise ValueError("tree is a regressor, and robustness speaks of classes; ask output_bounds on a small box.")
     return model, read_row(model, x), read_norm(norm)
 
 
-def read_row(model: Model, x: Any) -> NDArray[Any]:
+def read_row(model: Model, x: Any) -> Array:
     """Read one row of columns."""
     plain = all(column.categories is None for column in model.encoder.columns)
     row = np.asarray(x, dtype=np.float64 if plain else object)
@@ -295,7 +295,7 @@ def read_row(model: Model, x: Any) -> NDArray[Any]:
     return row
 
 
-def _rows(tree: Any, X: Any) -> NDArray[Any]:
+def _rows(tree: Any, X: Any) -> Array:
     model = as_model(tree)
     if hasattr(X, "columns"):
         X = np.column_stack([np.asarray(X[column.name], dtype=object) for column in model.encoder.columns])
@@ -305,7 +305,7 @@ def _rows(tree: Any, X: Any) -> NDArray[Any]:
     return rows
 
 
-def _numbers(model: Model, row: NDArray[Any]) -> Floats:
+def _numbers(model: Model, row: Array) -> Floats:
     """The numbers of a row; 0 for categories, the fill for what is missing."""
     numbers = np.zeros(len(row))
     for j, column in enumerate(model.encoder.columns):
@@ -315,7 +315,7 @@ def _numbers(model: Model, row: NDArray[Any]) -> Floats:
     return numbers
 
 
-def _sides(model: Model, row: NDArray[Any]) -> tuple[Any, NDArray[np.bool_]]:
+def _sides(model: Model, row: Array) -> tuple[Any, Bools]:
     """The class of a row, and which leaves have another."""
     leaf = int(model.apply(row[None])[0])
     return _label(model, leaf), np.asarray(model.tree.leaf_class != model.tree.leaf_class[leaf])

@@ -10,18 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Array, Floats
 from dtsemnet.verify.program import Solution, interior
 from dtsemnet.verify.rational import Farkas
 from dtsemnet.verify.regions import Cuts, Region
 
 __all__ = ["Proof", "Verdict", "branch", "candidates", "is_empty", "settle", "way_inside", "ways_inside", "witness_at"]
 
-Floats = NDArray[np.float64]
 MAX_BOXES = 2000
 
 
@@ -47,7 +45,7 @@ class Verdict:
 
     status: str
     """"reachable", "unreachable" or "undecided"."""
-    witness: NDArray[Any] | None = None
+    witness: Array | None = None
     """A row of the input that gets there."""
     proof: Proof | None = None
     margin: float = 0.0
@@ -56,7 +54,7 @@ class Verdict:
     """Linear programs solved."""
 
 
-def settle(cuts: Cuts, region: Region, reaches: Callable[[NDArray[Any]], bool]) -> Verdict:
+def settle(cuts: Cuts, region: Region, reaches: Callable[[Array], bool]) -> Verdict:
     """Decide whether a region can be reached; ``reaches`` asks the model about a row."""
     if region.empty:
         return Verdict("unreachable", proof=Proof(region.path, region.empty))
@@ -94,8 +92,8 @@ def settle(cuts: Cuts, region: Region, reaches: Callable[[NDArray[Any]], bool]) 
 
 
 def witness_at(
-    cuts: Cuts, points: Iterable[Floats], lower: Floats, upper: Floats, reaches: Callable[[NDArray[Any]], bool]
-) -> NDArray[Any] | None:
+    cuts: Cuts, points: Iterable[Floats], lower: Floats, upper: Floats, reaches: Callable[[Array], bool]
+) -> Array | None:
     """Turn the first point that will do into a row of the domain which the model itself accepts."""
     for point in points:
         z = np.where(cuts.space.integer, np.round(point), point)

@@ -11,16 +11,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Bools, Floats
 from dtsemnet.tree import Model, Tree, as_model
 from dtsemnet.verify.domain import Domain
 from dtsemnet.verify.regions import rounding_bound
 from dtsemnet.verify.space import Space, bind
 
 __all__ = ["Simplified", "simplify"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +34,7 @@ class Simplified:
     n_dropped: int
     """Weights dropped, of splits and leaves."""
 
-    def may_change(self, X: Any) -> NDArray[np.bool_]:
+    def may_change(self, X: Any) -> Bools:
         """Tell which rows of the domain may reach another leaf; all others are proved to stay."""
         model = as_model(self.tree)
         path = model.decision_path(X)
@@ -75,7 +73,8 @@ def simplify(tree: Any, tolerance: float, domain: Domain) -> Simplified:
     model = as_model(tree)
     space, old = bind(model, domain), model.tree
     weight, bias, score_shift = _drop(old.weight, old.bias, space, tolerance)
-    coef, value, output_shift = None, old.value, np.zeros(old.value.shape)
+    coef, value = None, old.value
+    output_shift: Floats = np.zeros(old.value.shape)
     if old.coef is not None:
         flat, intercept, shift = _drop(old.coef.reshape(-1, old.n_features), old.value.ravel(), space, tolerance)
         coef, value, output_shift = flat.reshape(old.coef.shape), intercept.reshape(old.value.shape), shift

@@ -14,8 +14,8 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Array, Bools, Floats
 from dtsemnet.tree import Column, Model
 from dtsemnet.verify.domain import Domain, Name
 from dtsemnet.verify.program import interior
@@ -23,7 +23,6 @@ from dtsemnet.verify.rational import Farkas, exact_dot
 
 __all__ = ["Space", "bind", "column_number"]
 
-Floats = NDArray[np.float64]
 _UNIT = 2.0**-53
 
 
@@ -47,9 +46,9 @@ class Space:
     rows: Floats
     """Constraints ``rows @ z <= bound`` of the features."""
     bound: Floats
-    soft: NDArray[np.bool_]
+    soft: Bools
     """Rows that come from the domain's constraints; the others say that one category holds."""
-    integer: NDArray[np.bool_]
+    integer: Bools
     """Features that are integers: columns said to be, categories and missing marks."""
     marks: dict[int, Mark]
     first: tuple[int, ...]
@@ -59,7 +58,7 @@ class Space:
     column_lower: Floats
     column_upper: Floats
 
-    def row(self, z: Floats) -> NDArray[Any]:
+    def row(self, z: Floats) -> Array:
         """Turn features into a row of columns, to rounding."""
         columns = self.model.encoder.columns
         plain = all(column.categories is None for column in columns)
@@ -82,7 +81,7 @@ class Space:
         x = z if column.is_identity or column.scale == 0 else z / column.scale + column.center
         return min(max(x, float(self.column_lower[j])), float(self.column_upper[j]))
 
-    def holds(self, row: NDArray[Any]) -> bool:
+    def holds(self, row: Array) -> bool:
         """Check in exact arithmetic that a row of columns lies in the domain."""
         numbers = np.zeros(len(row))
         for j, column in enumerate(self.model.encoder.columns):

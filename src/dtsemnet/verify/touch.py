@@ -11,14 +11,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Bools, Floats
 from dtsemnet.verify.program import interior
 from dtsemnet.verify.regions import LEFT, RIGHT, Cuts
 
 __all__ = ["touching_point"]
-
-Floats = NDArray[np.float64]
 
 
 def touching_point(cuts: Cuts, point: Floats, split: int, nodes: tuple[int, int]) -> list[Fraction] | None:
@@ -56,7 +54,7 @@ def _tries(cuts: Cuts, point: Floats, split: int, path: list[tuple[int, int]]) -
     return tries + [(point + share * (inside - point), False) for share in (0.0, 1e-12, 1e-9, 1e-6, 1e-3, 1.0)]
 
 
-def _on_hyperplanes(weight: Floats, bias: Floats, point: Floats, held: NDArray[np.bool_]) -> list[Fraction]:
+def _on_hyperplanes(weight: Floats, bias: Floats, point: Floats, held: Bools) -> list[Fraction]:
     """Solve ``weight z + bias = 0``, by elimination: one coordinate is solved for each row, the others stay."""
     z = [Fraction(x) for x in point.tolist()]
     free = np.flatnonzero(~held).tolist()

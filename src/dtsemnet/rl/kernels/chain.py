@@ -7,19 +7,15 @@ activation, which is how the gradient finds it again.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Floats, Ints
 from dtsemnet.kernels.jit import kernel
 
 __all__ = ["RELU", "TANH", "chain_forward", "chain_gradients", "chain_pull_back"]
 
 RELU, TANH = 0, 1
 
-Floats = NDArray[np.floating[Any]]
-Integers = NDArray[np.integer[Any]]
 Layers = tuple[Floats, ...]
 
 
@@ -58,7 +54,7 @@ def chain_gradients(
 
 @kernel
 def chain_pull_back(
-    rows: Integers, slope: Floats, weights: Layers, activation: int, outputs: Layers, gradient: Floats
+    rows: Ints, slope: Floats, weights: Layers, activation: int, outputs: Layers, gradient: Floats
 ) -> None:
     """Write into some rows of ``gradient``, (batch, m), the slope of the last output by the last m features.
 

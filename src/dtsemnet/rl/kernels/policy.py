@@ -12,11 +12,11 @@ derivatives by mean and spread go to the leaves by their shares, and through the
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Floats, Ints
 from dtsemnet.kernels.jit import kernel
 from dtsemnet.kernels.logits import best_leaves, leaf_logits, split_gradients
 
@@ -33,8 +33,6 @@ __all__ = [
     "split_slopes",
 ]
 
-Floats = NDArray[np.floating[Any]]
-Integers = NDArray[np.integer[Any]]
 
 LOG_STD_MIN, LOG_STD_MAX = -5.0, 2.0
 """Bounds of the log standard deviation, approached through a tanh, as the paper's agents have them."""
@@ -61,7 +59,7 @@ class Leaves(NamedTuple):
 class Draw(NamedTuple):
     """Actions drawn for a batch, and what their gradient needs of the way there."""
 
-    leaf: Integers
+    leaf: Ints
     """Leaves taken, (ranks, batch)."""
     share: Floats
     """Their shares, (ranks, batch)."""
@@ -79,8 +77,8 @@ class Draw(NamedTuple):
 
 @kernel
 def choose(
-    x: Floats, splits: Splits, children: Integers, k: int, temperature: float
-) -> tuple[Floats, Floats, Integers, Floats]:
+    x: Floats, splits: Splits, children: Ints, k: int, temperature: float
+) -> tuple[Floats, Floats, Ints, Floats]:
     """Find the k best leaves of each row and their shares by a softmax.
 
     Returns
@@ -110,7 +108,7 @@ def choose(
 
 
 @kernel
-def draw(x: Floats, leaves: Leaves, index: Integers, share: Floats, noise: Floats) -> Draw:
+def draw(x: Floats, leaves: Leaves, index: Ints, share: Floats, noise: Floats) -> Draw:
     """Draw an action for each row."""
     n_ranks, n_samples = index.shape
     n_actions, n_features, dtype = leaves.value.shape[1], x.shape[1], x.dtype
@@ -176,7 +174,7 @@ def leaf_slopes(
 @kernel
 def split_slopes(
     x: Floats,
-    children: Integers,
+    children: Ints,
     drawn: Draw,
     pull: Floats,
     temperature: float,

@@ -6,11 +6,11 @@ noise for all steps come in one piece; parameters and their moments are arrays, 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Floats, Ints
 from dtsemnet.kernels.adam import adam
 from dtsemnet.kernels.jit import kernel
 from dtsemnet.rl.kernels.chain import chain_forward, chain_gradients, chain_pull_back
@@ -18,8 +18,6 @@ from dtsemnet.rl.kernels.policy import Leaves, Splits, choose, draw, leaf_slopes
 
 __all__ = ["Critic", "Experience", "Rules", "Trained", "actor_steps", "follow", "judge", "sac_steps", "step_entropy"]
 
-Floats = NDArray[np.floating[Any]]
-Integers = NDArray[np.integer[Any]]
 Layers = tuple[Floats, ...]
 
 
@@ -30,7 +28,7 @@ class Trained(NamedTuple):
     gradient: Floats
     first: Floats
     second: Floats
-    n_steps: Integers
+    n_steps: Ints
 
 
 class Critic(NamedTuple):
@@ -75,7 +73,7 @@ class Rules(NamedTuple):
 def sac_steps(
     rows: Experience,
     noise: Floats,
-    children: Integers,
+    children: Ints,
     splits: Splits,
     split_gradient: Splits,
     all_splits: Trained,
@@ -171,7 +169,7 @@ def actor_steps(
     noise: Floats,
     n_choices: int,
     weight: float,
-    children: Integers,
+    children: Ints,
     splits: Splits,
     leaves: Leaves,
     leaf_gradient: Leaves,

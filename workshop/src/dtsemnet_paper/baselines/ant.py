@@ -14,16 +14,15 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-__all__ = ["ANTClassifier", "ANTRegressor"]
+from dtsemnet.arrays import Array, Floats
 
-Floats = NDArray[Any]
+__all__ = ["ANTClassifier", "ANTRegressor"]
 
 
 class _ANT(BaseEstimator):  # type: ignore[misc]
@@ -141,7 +140,7 @@ class ANTClassifier(ClassifierMixin, _ANT):  # type: ignore[misc]
     True
     """
 
-    classes_: NDArray[Any]
+    classes_: Array
 
     def fit(self, X: Any, y: Any, *, X_val: Any = None, y_val: Any = None) -> Self:
         """Grow and refine a tree; validation rows, given or set aside, judge every change."""
@@ -161,7 +160,7 @@ class ANTClassifier(ClassifierMixin, _ANT):  # type: ignore[misc]
         """Class probabilities, by one path or by all (by default as ``hard`` says)."""
         return self._outputs(X, hard)
 
-    def predict(self, X: Any, *, hard: bool | None = None) -> NDArray[Any]:
+    def predict(self, X: Any, *, hard: bool | None = None) -> Array:
         """Most probable class."""
         return self.classes_[self.predict_proba(X, hard=hard).argmax(axis=1)]
 

@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from dtsemnet.arrays import Array, Floats
 from dtsemnet.fit.data import Sample
 from dtsemnet.fit.fitting import TrainingData
 from dtsemnet.training import History
@@ -23,8 +23,6 @@ from dtsemnet_paper.baselines.common import check, is_constant, is_whole, one_le
 from dtsemnet_paper.baselines.faces import TreeClassifier, TreeRegressor
 
 __all__ = ["CARTClassifier", "CARTRegressor"]
-
-Floats = NDArray[Any]
 
 
 class CARTClassifier(TreeClassifier):
@@ -193,7 +191,7 @@ def _losses_by_depth(fitted: Any, judges: Sample, depth: int) -> Floats:
     return np.array(found)
 
 
-def _losses(fitted: Any, node: NDArray[Any], y: NDArray[Any]) -> Floats:
+def _losses(fitted: Any, node: Array, y: Array) -> Floats:
     """Loss of each row, were its node a leaf."""
     value = fitted.tree_.value[node]
     if hasattr(fitted, "classes_"):

@@ -20,8 +20,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Array, Floats
 from dtsemnet.fit.data import Sample
 from dtsemnet.fit.fitting import TrainingData
 from dtsemnet.fit.leaves import count_classes, frequencies
@@ -33,8 +33,6 @@ from dtsemnet_paper.baselines.faces import TreeClassifier
 from dtsemnet_paper.baselines.kernels.crodt_fitness import population_fitness
 
 __all__ = ["CRODTClassifier"]
-
-Floats = NDArray[Any]
 
 
 class CRODTClassifier(TreeClassifier):
@@ -113,7 +111,7 @@ class CRODTClassifier(TreeClassifier):
         if not len(varies):
             return one_leaf(data)
 
-        def fitness(feature: NDArray[Any], share: Floats) -> Floats:
+        def fitness(feature: Array, share: Floats) -> Floats:
             right = population_fitness(columns, sample.y, sample.weight, n_classes, feature, share)
             return right / sample.weight.sum()
 
@@ -150,7 +148,7 @@ def _shares_below(sample: Sample) -> Floats:
     return columns
 
 
-def _splits(sample: Sample, columns: Floats, feature: NDArray[Any], share: Floats) -> tuple[Floats, Floats]:
+def _splits(sample: Sample, columns: Floats, feature: Array, share: Floats) -> tuple[Floats, Floats]:
     """Turn shares into thresholds half way between the two values they lie between."""
     rows = sample.rows()
     weight, bias = np.zeros((len(feature), rows.shape[1])), np.empty(len(feature))

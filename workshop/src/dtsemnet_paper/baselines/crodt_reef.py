@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from dtsemnet.arrays import Array, Floats, Ints
 
 __all__ = ["Reef"]
 
-Floats = NDArray[Any]
-Integers = NDArray[Any]
 
 OCCUPIED = 0.6  # share of places taken at the start
 BROADCAST = 0.9  # share of corals that spawn with others
@@ -38,7 +36,7 @@ class Reef:
     """
 
     def __init__(
-        self, fitness: Callable[[Integers, Floats], Floats], features: Integers, n_splits: int, size: int,
+        self, fitness: Callable[[Ints, Floats], Floats], features: Ints, n_splits: int, size: int,
         rng: np.random.Generator,
     ) -> None:  # fmt: skip
         self.evaluate, self.features, self.rng = fitness, features, rng
@@ -55,7 +53,7 @@ class Reef:
         """Fitness of the fittest coral."""
         return float(self.fitness.max())
 
-    def fittest(self) -> tuple[Integers, Floats]:
+    def fittest(self) -> tuple[Ints, Floats]:
         """Features and thresholds of the fittest coral."""
         place = int(self.fitness.argmax())
         return self.feature[place], self.threshold[place]
@@ -78,18 +76,18 @@ class Reef:
         self._bud()
         self._depredate()
 
-    def _cross_nodes(self, corals: Integers) -> tuple[Integers, Floats]:
+    def _cross_nodes(self, corals: Ints) -> tuple[Ints, Floats]:
         """Each split from one of two parents."""
         mates = self._mates(corals)
         swap = self.rng.random((len(corals), self.feature.shape[1])) < 0.5
         return self._mixed(corals, mates, swap)
 
-    def _cross_subtree(self, corals: Integers) -> tuple[Integers, Floats]:
+    def _cross_subtree(self, corals: Ints) -> tuple[Ints, Floats]:
         """A subtree of one parent in the place it has in the other."""
         mates = self._mates(corals)
         return self._mixed(corals, mates, self.below[self.rng.integers(len(self.below), size=len(corals))])
 
-    def _differential(self, corals: Integers) -> tuple[Integers, Floats]:
+    def _differential(self, corals: Ints) -> tuple[Ints, Floats]:
         """Thresholds moved by the difference of two others', at some of the splits."""
         first, second = self._mates(corals), self._mates(corals)
         moved = self.threshold[corals] + 0.5 * (self.threshold[first] - self.threshold[second])
@@ -97,7 +95,7 @@ class Reef:
         threshold = np.where(some, np.abs(moved) % 1, self.threshold[corals])
         return self.feature[corals], threshold
 
-    def _shift(self, corals: Integers) -> tuple[Integers, Floats]:
+    def _shift(self, corals: Ints) -> tuple[Ints, Floats]:
         """The threshold of one split moved a little, or a little more."""
         threshold, row = self.threshold[corals].copy(), np.arange(len(corals))
         node = self.rng.integers(threshold.shape[1], size=len(corals))
@@ -105,7 +103,7 @@ class Reef:
         threshold[row, node] = np.clip(threshold[row, node] + width * self.rng.standard_normal(len(corals)), 0, 1)
         return self.feature[corals], threshold
 
-    def _mutate(self, corals: Integers) -> tuple[Integers, Floats]:
+    def _mutate(self, corals: Ints) -> tuple[Ints, Floats]:
         """One split drawn anew."""
         feature, threshold = self.feature[corals].copy(), self.threshold[corals].copy()
         row, node = np.arange(len(corals)), self.rng.integers(feature.shape[1], size=len(corals))
@@ -113,14 +111,14 @@ class Reef:
         threshold[row, node] = self.rng.random(len(corals))
         return feature, threshold
 
-    def _mates(self, corals: Integers) -> Integers:
+    def _mates(self, corals: Ints) -> Ints:
         return self.rng.choice(np.flatnonzero(np.isfinite(self.fitness)), len(corals))
 
-    def _mixed(self, corals: Integers, mates: Integers, swap: NDArray[Any]) -> tuple[Integers, Floats]:
+    def _mixed(self, corals: Ints, mates: Ints, swap: Array) -> tuple[Ints, Floats]:
         feature = np.where(swap, self.feature[mates], self.feature[corals])
         return feature, np.where(swap, self.threshold[mates], self.threshold[corals])
 
-    def _settle(self, feature: Integers, threshold: Floats, fitness: Floats) -> NDArray[Any]:
+    def _settle(self, feature: Ints, threshold: Floats, fitness: Floats) -> Array:
         """Let larvae try their places one after the other; tell which have settled."""
         places = self.rng.integers(len(self.fitness), size=(len(fitness), TRIES)).tolist()
         settled = np.zeros(len(fitness), bool)
@@ -135,7 +133,7 @@ class Reef:
         self.fitness[:] = health
         return settled
 
-    def _credit(self, origin: Integers, settled: NDArray[Any]) -> None:
+    def _credit(self, origin: Ints, settled: Array) -> None:
         """Move the odds of each substrate towards the share of its larvae that settled."""
         for number in range(len(self.substrates)):
             own = settled[origin == number]
@@ -155,7 +153,7 @@ class Reef:
         self.fitness[weakest[self.rng.random(len(weakest)) < EATEN]] = -np.inf
 
 
-def _subtrees(n_splits: int) -> NDArray[Any]:
+def _subtrees(n_splits: int) -> Array:
     """For each split, which splits lie below it, itself included."""
     below = np.eye(n_splits, dtype=bool)
     for i in range(n_splits - 1, 0, -1):

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Floats, Ints
 from dtsemnet.fit.data import Sample
 from dtsemnet.training import Cosine, Decay, Phase, Rows
 from dtsemnet.tree import Tree
@@ -17,8 +17,6 @@ from dtsemnet_paper.baselines.kernels.descent import ADAM, RMSPROP, SGD
 
 __all__ = ["OPTIMIZERS", "DGTEngine", "DGTFitting", "Setting"]
 
-Floats = NDArray[Any]
-Integers = NDArray[Any]
 
 OPTIMIZERS = {"adam": ADAM, "rmsprop": RMSPROP, "sgd": SGD}
 
@@ -41,7 +39,7 @@ class DGTEngine(GradientEngine):
         clip, l1 = float(options.max_grad_norm or 0.0), float(l1_penalty)
         self.rates = kernels.DGTRates(OPTIMIZERS[options.optimizer], 0.0, l1, 0.0 if classes else l1, clip)
 
-    def advance(self, order: Integers, step: Any) -> tuple[float, int]:
+    def advance(self, order: Ints, step: Any) -> tuple[float, int]:
         a, rows = self.arrays, self.rows
         found: tuple[float, int] = kernels.dgt_epoch(
             rows.X, rows.y, rows.weight, order, self.batch_size, self.topology.children, a["splits"], a["norm"],

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 
+from dtsemnet.arrays import Array
 from dtsemnet.estimators import DTSemNetClassifier, DTSemNetRegressor
 from dtsemnet.estimators.base import TreeEstimator
 
@@ -21,7 +21,7 @@ __all__ = ["TreeClassifier", "TreeRegressor"]
 class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
     """A classifier that ends in a tree; a method gives it ``__init__`` and ``_fit_tree``."""
 
-    classes_: NDArray[Any]
+    classes_: Array
     class_weight: Any = None
 
     _encode_y = DTSemNetClassifier._encode_y

@@ -14,8 +14,8 @@ from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.fit.data import Sample, Scaling, split, target_scale
 from dtsemnet.fit.fitting import MIN_ROWS, TrainingData
 from dtsemnet.fit.leaves import count_classes, guard_of, leaves_of
@@ -28,8 +28,6 @@ from dtsemnet_paper.baselines.common import is_constant, one_leaf
 
 __all__ = ["GradientEngine", "GradientFitting", "fit_by_gradient"]
 
-Floats = NDArray[Any]
-Integers = NDArray[Any]
 
 PAUSE = 0.4
 """Share of the training after which the worse half of the starts is dropped."""
@@ -41,17 +39,17 @@ class GradientEngine(ABC):
 
     def __init__(self, rows: Rows, topology: Topology, batch_size: int, **parameters: Floats) -> None:
         self.rows, self.topology, self.batch_size = rows, topology, min(batch_size, len(rows.X))
-        self.arrays: dict[str, NDArray[Any]] = {}
+        self.arrays: dict[str, Array] = {}
         for name, values in parameters.items():
             self.arrays[name] = np.zeros((3, *values.shape), rows.X.dtype)
             self.arrays[name][0] = values
         self.n_steps = 0
 
     @abstractmethod
-    def advance(self, order: Integers, step: Any) -> tuple[float, int]:
+    def advance(self, order: Ints, step: Any) -> tuple[float, int]:
         """Train on the rows in ``order``; return the sum of the losses and the number of steps."""
 
-    def run_epoch(self, order: Integers, step: Any) -> float:
+    def run_epoch(self, order: Ints, step: Any) -> float:
         """Train on the rows in ``order``, batch by batch; return the mean loss."""
         total, taken = self.advance(order, step)
         self.n_steps += taken
@@ -61,11 +59,11 @@ class GradientEngine(ABC):
             )
         return total / len(order)
 
-    def state(self) -> dict[str, NDArray[Any]]:
+    def state(self) -> dict[str, Array]:
         """Copy of all that the next epoch depends on."""
         return {name: array.copy() for name, array in self.arrays.items()} | {"n_steps": np.array(self.n_steps)}
 
-    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+    def restore(self, state: dict[str, Array]) -> None:
         """Go on from a copy."""
         for name in self.arrays:
             self.arrays[name][...] = state[name]
@@ -97,7 +95,8 @@ class GradientFitting(ABC):
         self.classes = data.class_names is not None
         self.n_outputs = len(data.class_names) if data.class_names is not None else data.sample.y.shape[1]
         self.linear = not self.classes and options.leaf == "linear"
-        self.y_center, self.y_scale = np.zeros(self.n_outputs), np.ones(self.n_outputs)
+        self.y_center: Floats = np.zeros(self.n_outputs)
+        self.y_scale: Floats = np.ones(self.n_outputs)
         if not self.classes:
             self.y_center, self.y_scale = target_scale(data.sample)
 

@@ -18,9 +18,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score, r2_score
 
+from dtsemnet.arrays import Array, Floats
 from dtsemnet.fit.fitting import TrainingData
 from dtsemnet.tree import Tree
 from dtsemnet_paper.baselines.common import check
@@ -29,8 +29,6 @@ from dtsemnet_paper.baselines.gradient import fit_by_gradient
 from dtsemnet_paper.baselines.soft_fitting import Setting, SoftFitting
 
 __all__ = ["SoftTreeClassifier", "SoftTreeRegressor"]
-
-Floats = NDArray[Any]
 
 
 SETTINGS = tuple(Setting(rate, last) for last in (1.0, 0.1) for rate in (0.01, 0.1))
@@ -135,7 +133,7 @@ class SoftTreeClassifier(TreeClassifier):
         """Class probabilities of the soft tree: all leaves, weighed by the probability of reaching them."""
         return _soft_outputs(self, X)
 
-    def predict_soft(self, X: Any) -> NDArray[Any]:
+    def predict_soft(self, X: Any) -> Array:
         """Most probable class of the soft tree."""
         return self.classes_[self.predict_proba_soft(X).argmax(axis=1)]
 

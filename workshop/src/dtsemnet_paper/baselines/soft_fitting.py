@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.fit.data import Sample, Scaling
 from dtsemnet.fit.leaves import PENALTIES, count_classes, frequencies, ridge_paths
 from dtsemnet.training import Cosine, Geometric, Phase, Rows
@@ -16,9 +16,6 @@ from dtsemnet_paper.baselines.gradient import GradientEngine, GradientFitting
 from dtsemnet_paper.baselines.kernels.soft import soft_epoch, soft_outputs
 
 __all__ = ["Setting", "SoftFitting", "SoftNetwork"]
-
-Floats = NDArray[Any]
-Integers = NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -41,7 +38,7 @@ class SoftNetwork:
     y_center: Floats
     y_scale: Floats
 
-    def outputs(self, X: NDArray[Any]) -> Floats:
+    def outputs(self, X: Array) -> Floats:
         """Mean output of the leaves for encoded rows."""
         sample = Sample(X, np.arange(len(X)), np.empty(len(X)), np.ones(len(X)))
         rows = self.scaling.apply(sample, np.float64)
@@ -59,7 +56,7 @@ class SoftEngine(GradientEngine):
         self.classes, self.penalty, self.temperature = classes, penalty, 1.0
         self.decay, self.clip = float(options.weight_decay), float(options.max_grad_norm or 0.0)
 
-    def advance(self, order: Integers, step: Any) -> tuple[float, int]:
+    def advance(self, order: Ints, step: Any) -> tuple[float, int]:
         a, rows, self.temperature = self.arrays, self.rows, float(step.temperature)
         found: tuple[float, int] = soft_epoch(
             rows.X, rows.y, rows.weight, order, self.batch_size, self.topology.children, a["splits"], a["leaves"],

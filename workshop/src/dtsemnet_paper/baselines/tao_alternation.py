@@ -13,19 +13,16 @@ early: with every step taken it ends lower, on training rows and on others.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import joblib
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Floats, Ints
 from dtsemnet_paper.baselines.kernels.tao_splits import best_threshold, sparse_logistic, walk
 from dtsemnet_paper.baselines.tao_leaves import Leaves
 
 __all__ = ["Alternation", "AxisAligned", "Oblique", "reach"]
 
-Floats = NDArray[Any]
-Integers = NDArray[Any]
 
 BLOCK = 16384
 """Rows that are scored at a time."""
@@ -102,7 +99,7 @@ class Alternation:
 
     def sweep(self) -> None:
         """One pass over the tree: leaves, then splits from the bottom up, then the leaves of the rows as they fall."""
-        at = [np.zeros(len(self.X), np.int64)]
+        at: list[Ints] = [np.zeros(len(self.X), np.int64)]
         for _ in range(self.depth):
             at.append(2 * at[-1] + 1 + self.right[np.arange(len(self.X)), at[-1]])
         self._revive(at)
@@ -111,7 +108,7 @@ class Alternation:
         self.leaf = self._walk(np.zeros(len(self.X), np.int64))
         self.leaves.refit(self.leaf, len(self.splits) + 1)
 
-    def _level(self, node: Integers) -> None:
+    def _level(self, node: Ints) -> None:
         """Solve the splits that the rows reach on one level."""
         gain = self.leaves.loss(self._walk(2 * node + 1)) - self.leaves.loss(self._walk(2 * node + 2))
         care = np.flatnonzero(np.abs(gain) > 1e-12)
@@ -128,7 +125,7 @@ class Alternation:
             changed = parallel(joblib.delayed(self._split)(*task) for task in tasks)
         self._score(nodes[np.array(changed, dtype=bool)])
 
-    def _split(self, i: int, rows: Integers, gain: Floats) -> bool:
+    def _split(self, i: int, rows: Ints, gain: Floats) -> bool:
         """Solve one split, and tell whether it was taken."""
         side, weight = np.where(gain > 0, 1.0, -1.0), np.abs(gain) * self.weight[rows]
         wrong = weight[(self.right[rows, i] > 0) != (side > 0)].sum()
@@ -136,7 +133,7 @@ class Alternation:
         if (side == side[0]).all():
             if wrong == 0:
                 return False
-            found = np.zeros(len(self.splits[i]))
+            found: Floats = np.zeros(len(self.splits[i]))
             found[-1] = side[0]
         else:
             found = self.solve(X, side, weight, self.splits[i])
@@ -146,7 +143,7 @@ class Alternation:
         self.splits[i] = found
         return True
 
-    def _revive(self, at: list[Integers]) -> None:
+    def _revive(self, at: list[Ints]) -> None:
         """Give subtrees that no row reaches something to offer: a model of the rows that their sibling serves badly."""
         n_splits = len(self.splits)
         for level in range(self.depth):
@@ -162,10 +159,10 @@ class Alternation:
                         first = (dead + 1) * span - 1 - n_splits
                         self.leaves.fit(missed, np.arange(first, first + span))
 
-    def _walk(self, node: Integers) -> Integers:
+    def _walk(self, node: Ints) -> Ints:
         return walk(self.right, node, len(self.splits))
 
-    def _score(self, nodes: Integers) -> None:
+    def _score(self, nodes: Ints) -> None:
         """Find the sides of all rows at some splits."""
         if len(nodes):
             matrix = self.splits[nodes]
@@ -174,7 +171,7 @@ class Alternation:
                 self.right[rows, nodes] = self.X[rows] @ matrix[:, :-1].T + matrix[:, -1] > 0
 
 
-def reach(X: Floats, splits: Floats) -> Integers:
+def reach(X: Floats, splits: Floats) -> Ints:
     """Leaf of a complete tree that each scaled row reaches."""
     leaf = np.zeros(len(X), np.int64)
     if len(splits):

@@ -3,37 +3,34 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from dtsemnet.arrays import Array, Floats, Ints
 
 __all__ = ["ClassLeaves", "Leaves", "LinearLeaves"]
-
-Floats = NDArray[Any]
-Integers = NDArray[Any]
 
 
 class Leaves(ABC):
     """Leaves of a complete tree over a fixed set of rows."""
 
     @abstractmethod
-    def fit(self, rows: Integers, leaves: Integers) -> None:
+    def fit(self, rows: Ints, leaves: Ints) -> None:
         """Fit one model to rows and give it to some leaves."""
 
     @abstractmethod
-    def missed(self, rows: Integers, leaf: Integers) -> Integers:
+    def missed(self, rows: Ints, leaf: Ints) -> Ints:
         """The rows that another leaf beside theirs could serve; fewer than all of them."""
 
     @abstractmethod
-    def loss(self, leaf: Integers) -> Floats:
+    def loss(self, leaf: Ints) -> Floats:
         """Loss of every row, were it to reach the leaf named."""
 
     @abstractmethod
-    def loss_of(self, X: Floats, y: NDArray[Any], leaf: Integers) -> Floats:
+    def loss_of(self, X: Floats, y: Array, leaf: Ints) -> Floats:
         """Loss of other rows."""
 
-    def refit(self, leaf: Integers, n_leaves: int) -> None:
+    def refit(self, leaf: Ints, n_leaves: int) -> None:
         """Fit each leaf that has rows to them; the others stay as they are."""
         order = np.argsort(leaf, kind="stable")
         ends = np.cumsum(np.bincount(leaf, minlength=n_leaves))
@@ -45,20 +42,20 @@ class Leaves(ABC):
 class ClassLeaves(Leaves):
     """Leaves that answer with one class, wrong or right."""
 
-    def __init__(self, y: Integers, weight: Floats, n_leaves: int, n_classes: int) -> None:
+    def __init__(self, y: Ints, weight: Floats, n_leaves: int, n_classes: int) -> None:
         self.y, self.weight, self.n_classes = y, weight, n_classes
         self.label = np.zeros(n_leaves, np.int64)
 
-    def fit(self, rows: Integers, leaves: Integers) -> None:
+    def fit(self, rows: Ints, leaves: Ints) -> None:
         self.label[leaves] = np.bincount(self.y[rows], self.weight[rows], self.n_classes).argmax()
 
-    def missed(self, rows: Integers, leaf: Integers) -> Integers:
+    def missed(self, rows: Ints, leaf: Ints) -> Ints:
         return rows[self.label[leaf[rows]] != self.y[rows]]
 
-    def loss(self, leaf: Integers) -> Floats:
+    def loss(self, leaf: Ints) -> Floats:
         return (self.label[leaf] != self.y).astype(np.float64)
 
-    def loss_of(self, X: Floats, y: NDArray[Any], leaf: Integers) -> Floats:
+    def loss_of(self, X: Floats, y: Array, leaf: Ints) -> Floats:
         return (self.label[leaf] != y).astype(np.float64)
 
 
@@ -77,7 +74,7 @@ class LinearLeaves(Leaves):
         self.penalty[-1] = 1e-6  # the intercept is free
         self.model = np.zeros((n_leaves, n_outputs, n_columns))
         self.lower, self.upper = np.zeros((2, n_leaves, n_outputs))
-        self.common = np.zeros((n_columns, n_outputs))
+        self.common: Floats = np.zeros((n_columns, n_outputs))
         self.common = self._ridge(np.arange(len(y)))
         self.fit(np.arange(len(y)), np.arange(n_leaves))
 
@@ -85,27 +82,27 @@ class LinearLeaves(Leaves):
         ones = np.ones((len(X), 1))
         return np.hstack([X, ones]) if self.linear else ones
 
-    def _ridge(self, rows: Integers) -> Floats:
+    def _ridge(self, rows: Ints) -> Floats:
         """Towards the model of all rows, so that a leaf with few rows is no worse than no leaf."""
         design, weight = self.design[rows], self.weight[rows, None]
         gram = (design * weight).T @ design + np.diag(self.penalty)
         rest = self.y[rows] - design @ self.common
         return self.common + np.linalg.solve(gram, design.T @ (weight * rest))
 
-    def fit(self, rows: Integers, leaves: Integers) -> None:
+    def fit(self, rows: Ints, leaves: Ints) -> None:
         self.model[leaves] = self._ridge(rows).T
         self.lower[leaves], self.upper[leaves] = self.y[rows].min(axis=0), self.y[rows].max(axis=0)
 
-    def missed(self, rows: Integers, leaf: Integers) -> Integers:
+    def missed(self, rows: Ints, leaf: Ints) -> Ints:
         """Rows that lie above their model."""
         return rows[(self.y[rows] - self._output(self.design[rows], leaf[rows])).sum(axis=1) > 0]
 
-    def loss(self, leaf: Integers) -> Floats:
+    def loss(self, leaf: Ints) -> Floats:
         return np.square(self.y - self._output(self.design, leaf)).sum(axis=1)
 
-    def loss_of(self, X: Floats, y: NDArray[Any], leaf: Integers) -> Floats:
+    def loss_of(self, X: Floats, y: Array, leaf: Ints) -> Floats:
         return np.square(y - self._output(self._with_ones(X), leaf)).sum(axis=1)
 
-    def _output(self, design: Floats, leaf: Integers) -> Floats:
+    def _output(self, design: Floats, leaf: Ints) -> Floats:
         output = np.einsum("nc,noc->no", design, self.model[leaf])
         return np.clip(output, self.lower[leaf], self.upper[leaf])

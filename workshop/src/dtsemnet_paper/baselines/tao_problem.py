@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Array, Floats
 from dtsemnet.fit.data import Sample, Scaling
 from dtsemnet.fit.fitting import TrainingData
 from dtsemnet.fit.leaves import count_classes, frequencies, guard_of, leaves_of
@@ -16,8 +14,6 @@ from dtsemnet_paper.baselines.tao_search import Rows
 
 __all__ = ["ClassProblem", "NumberProblem", "scaled_rows", "skeleton"]
 
-Floats = NDArray[Any]
-
 
 class ClassProblem:
     """Leaves that hold classes."""
@@ -26,7 +22,7 @@ class ClassProblem:
         self.names, self.n_classes = data.feature_names, len(data.class_names or ())
         self.class_names = data.class_names
 
-    def targets(self, sample: Sample) -> NDArray[Any]:
+    def targets(self, sample: Sample) -> Array:
         """Targets as the leaves want them."""
         return sample.y
 
@@ -53,9 +49,9 @@ class NumberProblem:
         spread = np.sqrt(np.average(np.square(y / unit - mean), axis=0, weights=weight))
         self.center, self.scale = mean * unit, np.where(spread > 10 * np.finfo(float).eps, spread, 1.0) * unit
 
-    def targets(self, sample: Sample) -> NDArray[Any]:
+    def targets(self, sample: Sample) -> Array:
         """Targets as the leaves want them."""
-        scaled: NDArray[Any] = (sample.y - self.center) / self.scale
+        scaled: Array = (sample.y - self.center) / self.scale
         return scaled
 
     def leaves(self, rows: Rows, n_leaves: int) -> LinearLeaves:
@@ -68,7 +64,8 @@ class NumberProblem:
         leaves = self.leaves(scaled_rows(sample, self.targets(sample), scaling), n_leaves)
         leaves.refit(leaf, n_leaves)
         n_outputs = leaves.model.shape[1]
-        coef, offset = None, leaves.model[:, :, -1]
+        coef = None
+        offset: Floats = leaves.model[:, :, -1]
         if self.linear:
             slopes, flat = scaling.fold(leaves.model.reshape(n_leaves * n_outputs, -1))
             coef = slopes.reshape(n_leaves, n_outputs, -1) * self.scale[:, None]
@@ -78,7 +75,7 @@ class NumberProblem:
         return Tree(splits.topology, splits.weight, splits.bias, value, coef, *guard, feature_names=self.names)
 
 
-def scaled_rows(sample: Sample, targets: NDArray[Any], scaling: Scaling) -> Rows:
+def scaled_rows(sample: Sample, targets: Array, scaling: Scaling) -> Rows:
     """Copy rows to training coordinates."""
     return Rows(scaling.apply(sample, np.float64), targets, sample.weight / sample.weight.mean())
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from dtsemnet.arrays import Array, Floats
 from dtsemnet.training import History, Step
 from dtsemnet.training.history import Epoch
 from dtsemnet_paper.baselines.tao_alternation import Alternation, AxisAligned, Oblique, reach
@@ -22,7 +21,6 @@ from dtsemnet_paper.baselines.tao_leaves import Leaves
 
 __all__ = ["Rows", "Run", "Start", "race"]
 
-Floats = NDArray[Any]
 
 PAUSES = (2, 5)
 """Passes after which the worse starts are dropped."""
@@ -36,7 +34,7 @@ class Rows:
     """Scaled rows with targets and weights of mean 1."""
 
     X: Floats
-    y: NDArray[Any]
+    y: Array
     weight: Floats
 
 

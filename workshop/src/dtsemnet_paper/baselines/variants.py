@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Floats, Ints
 from dtsemnet.estimators import DTSemNetRegressor
 from dtsemnet.fit.data import Sample
 from dtsemnet.fit.fitting import TrainingData
@@ -31,9 +31,6 @@ from dtsemnet_paper.baselines.common import is_constant, one_leaf
 from dtsemnet_paper.baselines.faces import TreeRegressor
 
 __all__ = ["TopKReg1Regressor", "straight_through_regressor", "top_k_regressor"]
-
-Floats = NDArray[Any]
-Integers = NDArray[Any]
 
 
 def straight_through_regressor(max_depth: int = 5, **options: Any) -> DTSemNetRegressor:
@@ -139,7 +136,7 @@ class TopKReg1Regressor(TreeRegressor):
 class Reg1Engine(CpuRegression):
     """The CPU engine, but for the joint phase: there a row trains the leaf it reaches alone."""
 
-    def run_epoch(self, order: Integers, step: Step) -> float:
+    def run_epoch(self, order: Ints, step: Step) -> float:
         if step.selector != "top_k" or step.k == 1:
             return super().run_epoch(order, step)
         total, taken = 0.0, 0
@@ -152,7 +149,7 @@ class Reg1Engine(CpuRegression):
             self._descend(splits, leaves, self.n_steps + taken, step)
         return self._finish(total, taken, order)
 
-    def batch_gradients(self, places: Integers, step: Step) -> tuple[float, Floats, Floats]:
+    def batch_gradients(self, places: Ints, step: Step) -> tuple[float, Floats, Floats]:
         """Sum of the losses of some rows, and the gradients of their mean by splits and leaves."""
         splits, leaves, children = self.arrays["splits"], self.arrays["leaves"], self.children
         batch = with_ones(self.rows.X[places])

@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from dtsemnet.arrays import Array
 
 __all__ = ["DataSet", "DataSpec", "MissingData", "cache_folder", "check_data", "load_data", "read_catalogue"]
 
@@ -92,9 +93,9 @@ class DataSet:
     """Rows of a set, target scaled, with the masks of official splits where there are some."""
 
     spec: DataSpec
-    X: NDArray[Any]
-    y: NDArray[Any]
-    masks: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    X: Array
+    y: Array
+    masks: Mapping[str, Array] = field(default_factory=dict)
     origin: str = ""
 
     @cached_property
@@ -185,7 +186,7 @@ def _places(name: str) -> list[Path]:
     return [Path(place) / f"{name}.npz" for place in ([folder] if folder else []) + [str(cache_folder())]]
 
 
-def _checked(spec: DataSpec, content: Mapping[str, NDArray[Any]], origin: str) -> DataSet:
+def _checked(spec: DataSpec, content: Mapping[str, Array], origin: str) -> DataSet:
     X, y = content["X"], content["y"]
     _check_shape(spec, X.shape, origin)
     if len(y) != len(X):

@@ -16,13 +16,12 @@ import importlib
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Floats
 from dtsemnet.tree import Topology, Tree
 
 __all__ = ["leaf_evolution", "loss_landscape", "teacher_student"]
 
-Floats = NDArray[Any]
 TEACHER_ROOT, STUDENT_ROOT = (-0.549, 0.447), (0.25, 0.25)
 """First weights of the root, as published."""
 

@@ -14,7 +14,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from dtsemnet.arrays import Array, Floats
 
 if TYPE_CHECKING:
     from dtsemnet_paper.bench.data import DataSpec
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["fetch"]
 
 
-def fetch(spec: DataSpec) -> dict[str, NDArray[Any]]:
+def fetch(spec: DataSpec) -> dict[str, Array]:
     """Ask OpenML for a set, through scikit-learn.
 
     Returns
@@ -62,7 +63,7 @@ def _columns(table: Any, wish: Any) -> Any:
     return table
 
 
-def _numbers(column: Any) -> NDArray[np.float64]:
+def _numbers(column: Any) -> Floats:
     """A column as numbers: words as codes in the order that OpenML gives, digits as what they say."""
     if column.dtype.name == "category":
         words = column.cat.categories
@@ -73,7 +74,7 @@ def _numbers(column: Any) -> NDArray[np.float64]:
     return column.to_numpy(dtype=np.float64)
 
 
-def _targets(column: Any, spec: DataSpec) -> dict[str, NDArray[Any]]:
+def _targets(column: Any, spec: DataSpec) -> dict[str, Array]:
     if spec.task == "regression":
         y = column.to_numpy(dtype=np.float64)
         return {"y": np.log(y) if spec.openml.get("log_target") else y}

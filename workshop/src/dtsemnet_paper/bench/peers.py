@@ -12,8 +12,9 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+
+from dtsemnet.arrays import Array
 
 __all__ = [
     "CubistRegressor", "LightGBMLinearRegressor", "ObliqueTreeClassifier", "ObliqueTreeRegressor", "YDFClassifier",
@@ -28,9 +29,9 @@ class _Peer(BaseEstimator):  # type: ignore[misc]
         self.max_depth = max_depth
         self.random_state = random_state
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> Array:
         """Predict by the one tree."""
-        predicted: NDArray[Any] = np.asarray(self.model_.predict(X))
+        predicted: Array = np.asarray(self.model_.predict(X))
         return predicted
 
 
@@ -57,7 +58,7 @@ class LightGBMLinearRegressor(RegressorMixin, _Peer):  # type: ignore[misc]
         self.model_ = lightgbm.train(options, data, num_boost_round=1, init_model=stump)
         return self
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> Array:
         """Predict by the one tree, in the units of the targets."""
         return super().predict(X) * self.scale_ + self.offset_
 
@@ -72,7 +73,7 @@ class CubistRegressor(RegressorMixin, _Peer):  # type: ignore[misc]
         self.model_.fit(X, y)
         return self
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> Array:
         """Predict by the rules."""
         with warnings.catch_warnings():  # Cubist names the columns of arrays itself, then misses the names
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
@@ -123,12 +124,12 @@ class YDFClassifier(ClassifierMixin, _YDF):  # type: ignore[misc]
 
     _task = "CLASSIFICATION"
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> Array:
         """Take the most likely class."""
         chances = np.asarray(self.model_.predict({"x": np.asarray(X, dtype=np.float32)}))
         names = np.asarray(self.model_.label_classes()).astype(self.classes_.dtype)
         place = chances.argmax(axis=1) if chances.ndim == 2 else (chances > 0.5).astype(np.int64)
-        found: NDArray[Any] = names[place]
+        found: Array = names[place]
         return found
 
 
@@ -137,7 +138,7 @@ class YDFRegressor(RegressorMixin, _YDF):  # type: ignore[misc]
 
     _task = "REGRESSION"
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> Array:
         """Predict by the one tree."""
-        found: NDArray[Any] = np.asarray(self.model_.predict({"x": np.asarray(X, dtype=np.float32)}))
+        found: Array = np.asarray(self.model_.predict({"x": np.asarray(X, dtype=np.float32)}))
         return found

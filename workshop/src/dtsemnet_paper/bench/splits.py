@@ -21,17 +21,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
+from dtsemnet.arrays import Array, Ints
 from dtsemnet_paper.bench.data import DataSet
 
 __all__ = ["RULES", "Handed", "Split", "split_rows"]
 
-Rows = NDArray[np.int64]
+Rows = Ints
 
 
 @dataclass(frozen=True)
@@ -61,10 +60,10 @@ class Split:
 class Handed:
     """Rows that a method may see: copies, so that nothing leads from them to the test rows."""
 
-    X: NDArray[Any]
-    y: NDArray[Any]
-    X_val: NDArray[Any]
-    y_val: NDArray[Any]
+    X: Array
+    y: Array
+    X_val: Array
+    y_val: Array
 
 
 def split_rows(data: DataSet, seed: int) -> Split:
@@ -130,7 +129,7 @@ RULES: dict[str, Callable[..., Split]] = {"random": _random, "fixed": _fixed, "r
 """The rules by name."""
 
 
-def _strata(data: DataSet, rows: Rows) -> NDArray[Any] | None:
+def _strata(data: DataSet, rows: Rows) -> Array | None:
     """Classes to keep in proportion; none where a class has one row, which cannot be in two parts."""
     if data.spec.task != "classification":
         return None

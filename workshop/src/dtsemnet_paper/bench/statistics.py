@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import friedmanchisquare, rankdata, studentized_range, wilcoxon
 
-__all__ = ["Comparison", "average_ranks", "compare", "critical_difference", "distance_to_best", "signed_rank"]
+from dtsemnet.arrays import Floats
 
-Floats = NDArray[np.float64]
+__all__ = ["Comparison", "average_ranks", "compare", "critical_difference", "distance_to_best", "signed_rank"]
 
 
 def distance_to_best(scores: Any, *, larger_is_better: bool) -> Floats:

@@ -8,11 +8,9 @@ pass over the rows.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Array
 from dtsemnet.kernels.jit import kernel
 
 __all__ = ["population_fitness"]
@@ -20,9 +18,9 @@ __all__ = ["population_fitness"]
 
 @kernel
 def population_fitness(
-    columns: NDArray[Any], y: NDArray[Any], weight: NDArray[Any], n_classes: int, feature: NDArray[Any],
-    threshold: NDArray[Any],
-) -> NDArray[Any]:  # fmt: skip
+    columns: Array, y: Array, weight: Array, n_classes: int, feature: Array,
+    threshold: Array,
+) -> Array:  # fmt: skip
     """Weight of the rows that each tree gets right.
 
     Parameters

@@ -7,17 +7,14 @@ runs of dense gradient trees.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Floats
 from dtsemnet.kernels.adam import adam
 from dtsemnet.kernels.jit import kernel
 
 __all__ = ["ADAM", "RMSPROP", "SGD", "descend"]
 
-Floats = NDArray[np.floating[Any]]
 
 ADAM, RMSPROP, SGD = 0, 1, 2
 SMOOTHING, EPSILON, MOMENTUM = 0.99, 1e-5, 0.9

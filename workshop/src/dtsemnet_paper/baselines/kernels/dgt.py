@@ -25,11 +25,11 @@ them where the gradient passes.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Floats, Ints
 from dtsemnet.kernels.adam import squared_norm
 from dtsemnet.kernels.elementary import exp
 from dtsemnet.kernels.jit import kernel
@@ -39,8 +39,6 @@ from dtsemnet_paper.baselines.kernels.soft import reach_nodes
 
 __all__ = ["EPSILON", "DGTRates", "dgt_epoch", "dgt_gradients"]
 
-Floats = NDArray[np.floating[Any]]
-Integers = NDArray[np.integer[Any]]
 
 EPSILON = 1e-5
 """Added to the variance of a batch."""
@@ -112,7 +110,7 @@ def _quantise(score: Floats, right: Floats) -> float:
 
 
 @kernel
-def _score_slopes(right: Floats, children: Integers, reach: Floats, value: Floats) -> None:
+def _score_slopes(right: Floats, children: Ints, reach: Floats, value: Floats) -> None:
     """Overwrite ``right`` with the slopes by the quantised scores; the leaf rows of ``value`` hold those by shares."""
     n_splits = len(right)
     for i in range(n_splits - 1, -1, -1):
@@ -140,7 +138,7 @@ def _pull(root: Floats, slope: Floats, at_left: Floats, at_right: Floats, left: 
 
 
 @kernel
-def _answer(leaf: Integers, leaves: Floats, design: Floats, prediction: Floats) -> None:
+def _answer(leaf: Ints, leaves: Floats, design: Floats, prediction: Floats) -> None:
     """Write the outputs of the leaves reached, (outputs x batch)."""
     n_outputs, n_samples = prediction.shape
     for b in range(n_samples):
@@ -205,7 +203,7 @@ def dgt_gradients(
     batch: Floats,
     y: Floats,
     weight: Floats,
-    children: Integers,
+    children: Ints,
     splits: Floats,
     norm: Floats,
     leaves: Floats,
@@ -267,9 +265,9 @@ def dgt_epoch(
     X: Floats,
     y: Floats,
     weight: Floats,
-    order: Integers,
+    order: Ints,
     batch_size: int,
-    children: Integers,
+    children: Ints,
     splits: Floats,
     norm: Floats,
     leaves: Floats,

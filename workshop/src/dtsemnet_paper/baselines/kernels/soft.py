@@ -19,25 +19,21 @@ Arrays are laid out as (nodes x batch), as in :mod:`dtsemnet.kernels.logits`.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Floats, Ints
 from dtsemnet.kernels.adam import adam, squared_norm
 from dtsemnet.kernels.elementary import exp
 from dtsemnet.kernels.jit import kernel
 
 __all__ = ["gate_slopes", "reach_nodes", "soft_epoch", "soft_gradients", "soft_outputs"]
 
-Floats = NDArray[np.floating[Any]]
-Integers = NDArray[np.integer[Any]]
 
 BLOCK = 256
 
 
 @kernel
-def reach_nodes(right: Floats, children: Integers, reach: Floats) -> None:
+def reach_nodes(right: Floats, children: Ints, reach: Floats) -> None:
     """Write the probability with which a row reaches each split, and behind them each leaf."""
     n_splits = len(right)
     reach[0, :] = 1
@@ -56,7 +52,7 @@ def _share_out(above: Floats, gate: Floats, left: Floats, right: Floats) -> None
 
 
 @kernel
-def gate_slopes(right: Floats, children: Integers, reach: Floats, value: Floats) -> None:
+def gate_slopes(right: Floats, children: Ints, reach: Floats, value: Floats) -> None:
     """Overwrite ``right`` with the slopes by ``u``; the leaf rows of ``value`` hold losses, split rows are added to."""
     n_splits = len(right)
     for i in range(n_splits - 1, -1, -1):
@@ -158,7 +154,7 @@ def soft_gradients(
     batch: Floats,
     y: Floats,
     weight: Floats,
-    children: Integers,
+    children: Ints,
     splits: Floats,
     leaves: Floats,
     classes: bool,
@@ -207,9 +203,9 @@ def soft_epoch(
     X: Floats,
     y: Floats,
     weight: Floats,
-    order: Integers,
+    order: Ints,
     batch_size: int,
-    children: Integers,
+    children: Ints,
     splits: Floats,
     leaves: Floats,
     classes: bool,
@@ -259,7 +255,7 @@ def soft_epoch(
 
 @kernel
 def soft_outputs(
-    X: Floats, children: Integers, splits: Floats, leaves: Floats, n_outputs: int, temperature: float
+    X: Floats, children: Ints, splits: Floats, leaves: Floats, n_outputs: int, temperature: float
 ) -> Floats:
     """Mean output of the leaves, weighed by the probability of reaching them: shape (rows, outputs)."""
     n_splits, found = len(splits), np.empty((len(X), n_outputs), splits.dtype)

@@ -13,17 +13,12 @@ split is found by looking at all of them.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.kernels.jit import kernel
 
 __all__ = ["best_threshold", "sparse_logistic", "walk"]
-
-Floats = NDArray[Any]
-Integers = NDArray[Any]
 
 
 @kernel
@@ -77,7 +72,7 @@ def _logistic_loss(score: Floats, side: Floats, weight: Floats) -> float:
 
 
 @kernel
-def _active_columns(slope: Floats, found: Floats, penalty: float) -> tuple[Integers, float]:
+def _active_columns(slope: Floats, found: Floats, penalty: float) -> tuple[Ints, float]:
     """Columns that are not zero or should not be, and by how much the worst of them is off."""
     n_features = len(slope)
     active, violation = np.empty(n_features, np.int64), 0.0
@@ -96,7 +91,7 @@ def _active_columns(slope: Floats, found: Floats, penalty: float) -> tuple[Integ
 
 @kernel
 def _newton_step(
-    X: Floats, active: Integers, pull: Floats, bend: Floats, slope: Floats, found: Floats, penalty: float
+    X: Floats, active: Ints, pull: Floats, bend: Floats, slope: Floats, found: Floats, penalty: float
 ) -> Floats:
     """Minimise the second-order model over the active columns by coordinate descent; the last entry is the bias."""
     n_rows, n_active = len(X), len(active)
@@ -132,7 +127,7 @@ def _newton_step(
 
 @kernel
 def _line_search(
-    X: Floats, active: Integers, step: Floats, score: Floats, side: Floats, weight: Floats, penalty: float,
+    X: Floats, active: Ints, step: Floats, score: Floats, side: Floats, weight: Floats, penalty: float,
     found: Floats, value: float,
 ) -> float:  # fmt: skip
     """Halve the step until the loss falls, and take it; the loss afterwards."""
@@ -189,7 +184,7 @@ def best_threshold(X: Floats, side: Floats, weight: Floats) -> tuple[int, float,
 
 
 @kernel
-def walk(right: NDArray[Any], node: Integers, n_splits: int) -> Integers:
+def walk(right: Array, node: Ints, n_splits: int) -> Ints:
     """Leaf that each row reaches from its node in a complete tree, whose children are 2 i + 1 and 2 i + 2."""
     leaf = np.empty(len(node), np.int64)
     for n in range(len(node)):
