@@ -1,33 +1,71 @@
-"""What the documents promise: every example runs, and so does the code in README and docs."""
+"""What the documents promise: every example runs, the code in README and docs runs, and prints what they show.
+
+A ``text`` block that follows a ``python`` block is what that block prints, and is compared with it; ``...`` stands for
+anything. A block marked ``text varies`` shows a tree or a score that training found: training rounds differently on
+another processor or with other versions of numpy, so such a block is compared only in an environment that has
+fingerprints of its own (``test_fingerprints.py``), and elsewhere for being printed at all.
+
+    python tests/test_documents.py          # writes what is printed into the documents
+"""
 
 from __future__ import annotations
 
+import doctest
+import itertools
 import json
 import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from dtsemnet.tree.file import loads, schema
+from test_fingerprints import has_record
 
 ROOT = Path(__file__).parents[1]
 DEMO = ROOT / "examples" / "demo.py"
 EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*.py") if path != DEMO)
-DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "workshop/README.md", "paper/README.md"]
+DOCUMENTS = [*(ROOT / page for page in PAGES), *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```(?P<kind>[^\n]*)\n(?P<content>.*?)^```$", re.MULTILINE | re.DOTALL)
+BORDER = "-- end of a block of code --"
+"""Printed after every block of code, so that it is known which block printed what."""
+
+
+class Code(NamedTuple):
+    """A block of Python, and the block of text that shows what it prints, if there is one."""
+
+    code: re.Match[str]
+    output: re.Match[str] | None
+
+    @property
+    def varies(self) -> bool:
+        """Whether the output depends on the machine."""
+        return self.output is not None and self.output["kind"] == "text varies"
 
 
 def name_of(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-def blocks(document: Path, language: str) -> list[str]:
-    """Code blocks of one language, each after as many empty lines as make its line numbers those of the document."""
-    text = document.read_text(encoding="utf-8")
-    found = re.finditer(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    return ["\n" * text.count("\n", 0, match.start(1)) + match[1] for match in found]
+def python_blocks(text: str) -> list[Code]:
+    """Find the blocks of Python in a document, with their outputs."""
+    blocks = [*BLOCK.finditer(text), None]
+    pairs = []
+    for block, after in itertools.pairwise(blocks):
+        if block is not None and block["kind"] == "python":
+            follows = after is not None and after["kind"].startswith("text")
+            follows = follows and not text[block.end() : after.start()].strip()
+            pairs.append(Code(block, after if follows else None))
+    return pairs
+
+
+def has_blocks(document: Path, kind: str) -> bool:
+    return any(block["kind"] == kind for block in BLOCK.finditer(document.read_text(encoding="utf-8")))
 
 
 def run(script: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -37,6 +75,21 @@ def run(script: Path, folder: Path, *arguments: str) -> subprocess.CompletedProc
         [sys.executable, str(script), *arguments],
         cwd=folder, env=environment, capture_output=True, encoding="utf-8", timeout=120, check=False,
     )  # fmt: skip
+
+
+def run_document(text: str, folder: Path) -> list[str]:
+    """Run the Python of a document as one script; return what each block printed.
+
+    Line numbers of the script are those of the document, so that a traceback leads to the right place.
+    """
+    script, content = folder / "script.py", ""
+    for block in python_blocks(text):
+        content += "\n" * (text.count("\n", 0, block.code.start("content")) - content.count("\n"))
+        content += block.code["content"] + f"print({BORDER!r})\n"
+    script.write_text(content, encoding="utf-8")
+    result = run(script, folder)
+    assert result.returncode == 0, result.stderr
+    return result.stdout.split(BORDER + "\n")[:-1]
 
 
 @pytest.mark.parametrize("script", EXAMPLES, ids=name_of)
@@ -69,23 +122,30 @@ def test_demo_needs_no_more_than_the_base_package(tmp_path: Path) -> None:
     assert "cultivar" in result.stdout
 
 
-@pytest.mark.parametrize("document", [d for d in DOCUMENTS if blocks(d, "python")], ids=name_of)
-def test_code_in_document_runs(document: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("document", [d for d in DOCUMENTS if has_blocks(d, "python")], ids=name_of)
+def test_code_in_document_prints_what_is_shown(document: Path, tmp_path: Path) -> None:
     pytest.importorskip("pandas", reason="the code reads data frames")
-    script, content = tmp_path / "script.py", ""
-    for block in blocks(document, "python"):
-        content += block[content.count("\n") :]
-    script.write_text(content, encoding="utf-8")
-    result = run(script, tmp_path)
-    assert result.returncode == 0, result.stderr
+    text = document.read_text(encoding="utf-8")
+    for block, printed in zip(python_blocks(text), run_document(text, tmp_path), strict=True):
+        if block.output is None:
+            continue
+        if block.varies and not has_record():
+            assert printed.strip()
+        else:
+            shown, lines = block.output["content"], [line.rstrip() for line in printed.splitlines()]
+            got = "\n".join(lines).strip("\n") + "\n"
+            assert doctest.OutputChecker().check_output(shown, got, doctest.ELLIPSIS), (
+                f"{shown}\n--- but printed\n{got}"
+            )
 
 
-@pytest.mark.parametrize("document", [d for d in DOCUMENTS if blocks(d, "json")], ids=name_of)
+@pytest.mark.parametrize("document", [d for d in DOCUMENTS if has_blocks(d, "json")], ids=name_of)
 def test_model_file_in_document_is_one(document: Path) -> None:
     jsonschema = pytest.importorskip("jsonschema", reason="only the development tools have it")
-    for block in blocks(document, "json"):
-        loads(block)
-        jsonschema.validate(json.loads(block), schema())
+    for block in BLOCK.finditer(document.read_text(encoding="utf-8")):
+        if block["kind"] == "json":
+            loads(block["content"])
+            jsonschema.validate(json.loads(block["content"]), schema())
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
@@ -93,3 +153,21 @@ def test_links_lead_somewhere(document: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", document.read_text(encoding="utf-8")):
         if not target.startswith("http"):
             assert (document.parent / target).exists(), target
+
+
+def write_outputs(document: Path) -> None:
+    """Put what the code of a document prints into its blocks of text; blocks with ``...`` are left as they are."""
+    text = document.read_text(encoding="utf-8")
+    with tempfile.TemporaryDirectory() as folder:
+        outputs = run_document(text, Path(folder))
+    for block, printed in reversed(list(zip(python_blocks(text), outputs))):
+        if block.output is not None and "..." not in block.output["content"]:
+            lines = "\n".join(line.rstrip() for line in printed.splitlines()).strip("\n") + "\n"
+            text = text[: block.output.start("content")] + lines + text[block.output.end("content") :]
+    document.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    for page in DOCUMENTS:
+        if has_blocks(page, "text") or has_blocks(page, "text varies"):
+            write_outputs(page)

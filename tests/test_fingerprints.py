@@ -244,6 +244,11 @@ def environment() -> str:
     return ", ".join([_processor(), f"python {platform.python_version()}", *versions])
 
 
+def has_record() -> bool:
+    """Whether trees were recorded in this environment, so that training gives them to the bit."""
+    return environment() in json.loads(TREES.read_text(encoding="utf-8"))["fingerprints"]
+
+
 def _processor() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
