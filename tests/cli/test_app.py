@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,13 @@ from cli.conftest import Run
 from dtsemnet.cli import VERBS, app
 
 DOCUMENTS = Path(__file__).parents[2] / "docs"
+GREETING = """
+EXAMPLES = "dtsemnet greet"
+
+def run(loud: bool = False):
+    "Greet."
+    print("HELLO" if loud else "hello")
+"""
 NO_COMMAND = ("", "--help", "-h", "--version", "--install-completion", "--show-completion")
 
 
@@ -68,6 +76,63 @@ def test_a_wrong_option_would_be_noticed_by_the_tests_above() -> None:
 def test_help_names_every_verb(run: Run) -> None:
     shown = run("--help").stdout
     assert [verb for verb in VERBS if f" {verb} " in shown] == list(VERBS)
+
+
+@pytest.fixture
+def distribution(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Install a distribution ``greetings`` with the entry points given and a module that is a verb."""
+    folder = tmp_path_factory.mktemp("site")
+    (folder / "greeting.py").write_text(GREETING)
+    (folder / "faulty.py").write_text("import a_package_that_does_not_exist")
+    info = folder / "greetings-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: greetings\nVersion: 1.0\n")
+
+    def install(points: str) -> None:
+        (info / "entry_points.txt").write_text(points)
+        monkeypatch.syspath_prepend(str(folder))
+
+    return install
+
+
+def test_another_distribution_adds_a_verb_by_an_entry_point(run: Run, distribution: Callable[[str], None]) -> None:
+    distribution("[dtsemnet.verbs]\ngreet = greeting\n\n[dtsemnet.rl_verbs]\ngreet = greeting\n")
+    assert run("greet", "--loud").stdout == "HELLO\n"
+    assert run("rl", "greet").stdout == "hello\n"
+    assert " greet " in run("--help").stdout
+    assert " greet " in run("rl", "--help").stdout
+    assert "Usage" in run("greet", "--quiet", code=2).stderr
+
+
+def test_a_broken_entry_point_says_so_and_leaves_the_other_verbs_alone(
+    run: Run, distribution: Callable[[str], None]
+) -> None:
+    distribution("[dtsemnet.verbs]\nbroken = faulty\nfit = faulty\n")
+    message = run("broken", "--any", "words", code=1).stderr
+    assert message.splitlines() == [
+        "error: the verb 'broken' of greetings could not be loaded from faulty: ModuleNotFoundError: No module named "
+        "'a_package_that_does_not_exist'; reinstall or remove greetings."
+    ]
+    shown = run("--help").stdout
+    assert " broken " in shown
+    assert " show " in shown
+    assert "--depth" in run("fit", "--help").stdout  # a verb of this distribution is not replaced
+    assert isinstance(run("broken", "--debug", code=1).exception, ImportError)
+
+
+@pytest.mark.parametrize("words", [("bench", "table", "concise", "--seeds", "2"), ("bench", "--help"), ("rl", "list")])
+def test_without_the_workshop_its_verbs_say_how_to_get_them(
+    words: tuple[str, ...], run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dtsemnet.cli.entry_points", lambda **_: ())
+    if words[0] == "rl":
+        monkeypatch.setattr("dtsemnet.cli.rl.VERBS", {})
+    name = words[0] if words[0] != "rl" else words[1]
+    assert run(*words, code=1).stderr.splitlines() == [
+        f"error: the verb '{name}' is in the package dtsemnet-paper, which is not installed; install it by: "
+        "pip install dtsemnet-paper (in a checkout: pip install -e workshop)"
+    ]
+    assert " bench " not in run("--help").stdout
 
 
 @pytest.mark.parametrize("words", [["fitt"], ["fit", "--depht", "2"], ["fit", "--depth", "x"], ["show"], ["--nothing"]])

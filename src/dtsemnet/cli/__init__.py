@@ -1,12 +1,19 @@
 """The command line: one verb, one file.
 
-``VERBS`` names the module of each verb. A module is imported when its verb is asked
-for, and imports pandas, scikit-learn or matplotlib only when it runs, so help answers
-at once. A module of a verb holds ``run``, whose signature is the verb's options, and
-``EXAMPLES``, which its help shows. A verb that has verbs of its own holds ``VERBS`` and
-``HELP`` in place of ``run``.
+``VERBS`` names the module of each verb. A module is imported only when its verb is used
+or listed, and imports pandas, scikit-learn or matplotlib only when it runs, so help
+answers at once. The module of a verb holds ``run``, whose signature is the verb's
+options, and ``EXAMPLES``, which its help shows. The module of a group of verbs holds
+``VERBS`` and ``HELP`` in place of ``run``.
 
-Exit codes: 0 done, 1 refused (the reason stands on standard error), 2 the command line
+Other distributions add verbs by entry points: the group ``dtsemnet.verbs`` holds verbs
+of the command, ``dtsemnet.rl_verbs`` verbs of ``dtsemnet rl``, and so on for every group
+of verbs. An entry point names a module as above::
+
+    [project.entry-points."dtsemnet.verbs"]
+    bench = "some_package.cli.bench"
+
+Exit codes: 0 done, 1 refused (the reason is on standard error), 2 the command line
 itself is wrong, 130 interrupted.
 """
 
@@ -15,7 +22,8 @@ from __future__ import annotations
 import importlib
 import inspect
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from importlib.metadata import entry_points
 from typing import Annotated, Any
 
 import typer
@@ -37,35 +45,45 @@ VERBS = {
     "export": "dtsemnet.cli.export",
     "info": "dtsemnet.cli.info",
     "verify": "dtsemnet.cli.verify",
-    "bench": "dtsemnet_paper.cli.bench",
     "rl": "dtsemnet.cli.rl",
 }
-"""Module of each verb, in the order of the help."""
+"""Module of each verb of this distribution, in the order of the help."""
+
+ENTRY_POINTS = "dtsemnet.verbs"
+"""Entry point group of the verbs that other distributions add."""
+
+OTHER_DISTRIBUTIONS = {
+    "dtsemnet.verbs": {"bench": "dtsemnet-paper"},
+    "dtsemnet.rl_verbs": {"list": "dtsemnet-paper", "report": "dtsemnet-paper"},
+}
+"""Distribution of known verbs that are not in this one, so that a missing verb can be explained."""
 
 
 class Verbs(TyperGroup):
-    """The verbs, each imported when it is asked for."""
+    """A group of verbs, each imported when it is used or listed: its own and those of other distributions."""
 
     verbs = VERBS
+    entry_points = ENTRY_POINTS
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Name the verbs."""
-        return list(self.verbs)
+        """Name the verbs, those of other distributions last."""
+        return list(dict.fromkeys([*self.verbs, *(point.name for point in entry_points(group=self.entry_points))]))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Make the command of a verb from its module."""
-        if cmd_name not in self.verbs:
-            return None
-        module = importlib.import_module(self.verbs[cmd_name])
-        if hasattr(module, "VERBS"):
-            return _group(cmd_name, module)
-        own = typer.Typer(add_completion=False, rich_markup_mode="rich")
         debug = bool(ctx.find_root().params.get("debug"))
-        own.command(cmd_name, help=_help(module, module.run.__doc__))(guarded(module.run, debug=debug))
-        return get_command(own)
+        if cmd_name in self.verbs:
+            return _command(cmd_name, importlib.import_module(self.verbs[cmd_name]), debug=debug)
+        for point in entry_points(group=self.entry_points, name=cmd_name):
+            try:
+                return _command(cmd_name, point.load(), debug=debug)
+            except Exception as error:  # a broken package must not take the other verbs down
+                return _unavailable(cmd_name, _broken(point, error), debug=debug)
+        distribution = OTHER_DISTRIBUTIONS.get(self.entry_points, {}).get(cmd_name)
+        return None if distribution is None else _unavailable(cmd_name, _missing(cmd_name, distribution), debug=debug)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read ``--debug`` wherever it stands: people add it to the end of the line that failed."""
+        """Accept ``--debug`` at any position: people add it to the end of the line that failed."""
         if ctx.parent is None and "--debug" in args[1:]:
             args = ["--debug", *(word for word in args if word != "--debug")]
         return super().parse_args(ctx, args)
@@ -114,11 +132,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     app(args=sys.argv[1:] if arguments is None else list(arguments), prog_name="dtsemnet")
 
 
+def _command(name: str, module: Any, *, debug: bool) -> Any:
+    """Make the command of a verb, or of a group of verbs, from its module."""
+    if hasattr(module, "VERBS"):
+        return _group(name, module)
+    own = typer.Typer(add_completion=False, rich_markup_mode="rich")
+    own.command(name, help=_help(module, module.run.__doc__))(guarded(module.run, debug=debug))
+    return get_command(own)
+
+
 def _group(name: str, module: Any) -> Any:
-    """Make the command of a verb that has verbs of its own."""
+    """Make the command of a group of verbs; other distributions may add to it."""
     own = typer.Typer(
         name=name,
-        cls=type("Verbs", (Verbs,), {"verbs": module.VERBS}),
+        cls=type("Verbs", (Verbs,), {"verbs": module.VERBS, "entry_points": f"dtsemnet.{name}_verbs"}),
         add_completion=False,
         rich_markup_mode="rich",
         no_args_is_help=True,
@@ -126,6 +153,40 @@ def _group(name: str, module: Any) -> Any:
     )
     own.callback()(lambda: None)
     return get_command(own)
+
+
+def _unavailable(name: str, error: Exception, *, debug: bool) -> Any:
+    """Make a command that only says why it is not available, whatever its arguments."""
+    own = typer.Typer(add_completion=False)
+    any_arguments = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
+    own.command(name, help="Not available here.", context_settings=any_arguments)(guarded(_raise(error), debug=debug))
+    return get_command(own)
+
+
+def _raise(error: Exception) -> Callable[[], None]:
+    def run() -> None:
+        raise error
+
+    return run
+
+
+def _broken(point: Any, error: Exception) -> Exception:
+    """What is said of an entry point that cannot be loaded."""
+    distribution = point.dist.name if point.dist is not None else "another package"
+    broken = ImportError(
+        f"the verb {point.name!r} of {distribution} could not be loaded from {point.value}: "
+        f"{type(error).__name__}: {error}; reinstall or remove {distribution}."
+    )
+    broken.__cause__ = error
+    return broken
+
+
+def _missing(name: str, distribution: str) -> Exception:
+    """What is said of a known verb whose distribution is not installed."""
+    return ModuleNotFoundError(
+        f"the verb {name!r} is in the package {distribution}, which is not installed; "
+        f"install it by: pip install {distribution} (in a checkout: pip install -e workshop)"
+    )
 
 
 def _help(module: Any, words: str) -> str:

@@ -169,7 +169,7 @@ def _words(error: Exception) -> tuple[str, str]:
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}.", ""
     text = " ".join(str(error).split()) or type(error).__name__
-    if isinstance(error, (ValueError, TypeError, OSError, ModuleNotFoundError, FloatingPointError, MemoryError)):
+    if isinstance(error, (ValueError, TypeError, OSError, ImportError, FloatingPointError, MemoryError)):
         return text, ""
     return f"{type(error).__name__}: {text}", "This was not foreseen. Add --debug to see where it happened."
 
