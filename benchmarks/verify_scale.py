@@ -26,11 +26,11 @@ from measure import cpu_time, machine, one_thread, table
 
 from dtsemnet.tree import Model, Topology, Tree, as_model
 from dtsemnet.verify import Domain, reachable_leaves, robustness
-from dtsemnet.verify.distance import Found, _try_leaf
-from dtsemnet.verify.program import interior
-from dtsemnet.verify.regions import Cuts, Region
-from dtsemnet.verify.robustness import around, measure
-from dtsemnet.verify.space import bind
+from dtsemnet.verify.proof.encoded_domain import bind
+from dtsemnet.verify.proof.linear_programs import interior
+from dtsemnet.verify.proof.nearest import Found, _try_leaf
+from dtsemnet.verify.proof.regions import Cuts, Region
+from dtsemnet.verify.questions.robustness import around, measure
 
 HERE = Path(__file__).parent
 N_FEATURES, N_DIGITS, N_WITHOUT = 16, 100, 3

@@ -18,10 +18,10 @@ from dtsemnet.verify import (
     possible_classes,
     prune_unreachable,
     reachable_leaves,
-    regions,
     robustness,
 )
-from dtsemnet.verify.rational import exact_dot
+from dtsemnet.verify.proof import regions
+from dtsemnet.verify.proof.certificates import exact_dot
 
 # Beside 1e16 numbers up to 1 are rounded away: the score of LOST is -0.5 in doubles and 3.5 in truth. On the domain the
 # true score is never below 0.3, yet every row whose last eight columns are small goes left.

@@ -1,11 +1,14 @@
 """Proofs about a tree, by linear programming, with certificates."""
 
-from dtsemnet.verify.bounds import Extreme, OutputBounds, lipschitz, output_bounds
-from dtsemnet.verify.compare import Difference, Disagreement, difference, equivalent
-from dtsemnet.verify.counterfactual import Counterfactual, counterfactual
-from dtsemnet.verify.domain import Domain
-from dtsemnet.verify.jump import Jump, largest_jump
-from dtsemnet.verify.leaves import (
+from dtsemnet.verify.proof.decide import Proof, Verdict
+from dtsemnet.verify.proof.domain import Domain
+from dtsemnet.verify.questions.audit import Report, Statement, audit
+from dtsemnet.verify.questions.counterfactual import Counterfactual, counterfactual
+from dtsemnet.verify.questions.equivalence import Difference, Disagreement, difference, equivalent
+from dtsemnet.verify.questions.jump import Jump, largest_jump
+from dtsemnet.verify.questions.monotone import Monotone, monotone
+from dtsemnet.verify.questions.output_bounds import Extreme, OutputBounds, lipschitz, output_bounds
+from dtsemnet.verify.questions.reachability import (
     Answer,
     Reachability,
     never,
@@ -13,11 +16,8 @@ from dtsemnet.verify.leaves import (
     prune_unreachable,
     reachable_leaves,
 )
-from dtsemnet.verify.monotone import Monotone, monotone
-from dtsemnet.verify.report import Report, Statement, audit
-from dtsemnet.verify.robustness import Certified, Robustness, certify, robustness
-from dtsemnet.verify.settle import Proof, Verdict
-from dtsemnet.verify.simplify import Simplified, simplify
+from dtsemnet.verify.questions.robustness import Certified, Robustness, certify, robustness
+from dtsemnet.verify.questions.simplify import Simplified, simplify
 
 __all__ = [
     "Domain",

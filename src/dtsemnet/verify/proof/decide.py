@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dtsemnet.arrays import Array, Floats
-from dtsemnet.verify.program import Solution, interior
-from dtsemnet.verify.rational import Farkas
-from dtsemnet.verify.regions import Cuts, Region
+from dtsemnet.verify.proof.certificates import Farkas
+from dtsemnet.verify.proof.linear_programs import Solution, interior
+from dtsemnet.verify.proof.regions import Cuts, Region
 
 __all__ = ["Proof", "Verdict", "branch", "candidates", "is_empty", "settle", "way_inside", "ways_inside", "witness_at"]
 

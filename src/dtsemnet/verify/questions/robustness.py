@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from dtsemnet.arrays import Array, Bools, Floats
 from dtsemnet.tree import Model, as_model
-from dtsemnet.verify.distance import Found, Measure, nearest_leaf, read_norm
-from dtsemnet.verify.domain import Domain, Name
-from dtsemnet.verify.regions import Cuts
-from dtsemnet.verify.space import Space, bind
+from dtsemnet.verify.proof.domain import Domain, Name
+from dtsemnet.verify.proof.encoded_domain import Space, bind
+from dtsemnet.verify.proof.nearest import Found, Measure, nearest_leaf, read_norm
+from dtsemnet.verify.proof.regions import Cuts
 
 __all__ = ["Certified", "Robustness", "certify", "robustness"]
 

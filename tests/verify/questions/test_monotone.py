@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
 
 from dtsemnet.tree import Column, Encoder, Model, TanhScale, Topology, Tree
 from dtsemnet.verify import Domain, monotone
 from strategies import make_model, trees
-from verify.oracle import N_TREES, answer, box, hard_trees, is_satisfiable, law, leaf_terms, optimum, variables
+from verify.oracle import N_TREES, answer, box, grid, hard_trees, is_satisfiable, law, leaf_terms, optimum, variables
 
 BOX = Domain(-1.0, 1.0)
+POINTS = grid(2, -1.0, 1.0, 33)
 small_trees = st.integers(2, 4).flatmap(
     lambda d: st.sampled_from(["class", "constant", "linear", "guard"]).flatmap(
         lambda kind: trees(kind=kind, n_features=d, max_splits=3)
@@ -168,3 +171,31 @@ def test_bad_arguments_are_named_and_time_is_kept():
     late = monotone(model, "up", WIDE, time_limit=0.0)
     assert late.status == "undecided"
     assert late.margin > 0
+
+
+@settings(max_examples=40)
+@given(tree=st.sampled_from(["class", "constant"]).flatmap(lambda kind: trees(kind=kind, n_features=2, max_splits=5)))
+def test_monotone_against_a_grid(tree):
+    output = tree.class_names[0] if tree.is_classifier else 0
+    found = monotone(tree, 0, BOX, output=output)
+
+    def answer(X):
+        return tree.predict_proba(X)[:, 0] if tree.is_classifier else tree.predict(X)
+
+    table = answer(POINTS).reshape(33, 33)  # rows: second column, columns: first column ascending
+    falls = (np.diff(table, axis=1) < 0).any()
+    if falls:
+        assert found.status == "no"
+    if found.status == "no":
+        assert found.low[0] <= found.high[0]
+        assert_array_equal(found.low[1:], found.high[1:])
+        assert (np.abs(np.stack([found.low, found.high])) <= 1).all()
+        assert answer(found.high[None])[0] < answer(found.low[None])[0]
+    assert all(proof.check() for proof in found.proofs)
+
+
+def test_monotone_ties_are_decided_by_the_order_of_doubles():
+    tree = Tree(Topology.complete(2), [[0.1, 0.3], [0.7, -0.2], [0.3, 0.1]], [0.1, 0.2, -0.3], [[0], [1], [1], [2]])
+    assert monotone(tree, 0, BOX)
+    assert monotone(tree, 1, BOX).status == "no"
+    assert monotone(tree, 0, BOX, increasing=False).status == "no"

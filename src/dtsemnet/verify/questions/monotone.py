@@ -3,9 +3,9 @@
 A violation is a pair of inputs that differ in one column, the one with more of it getting the lower answer.
 An encoder keeps the order of a column's numbers, so in features the pair is ``z`` and ``z + t e_j``
 with ``t >= 0``. As one question: the tree on ``z`` and the tree on ``z + t e_j``, whose splits are splits of
-``(z, t)``, form a product (:mod:`dtsemnet.verify.pairs`). Only pairs of leaves whose answers may fall
+``(z, t)``, form a product (:mod:`dtsemnet.verify.proof.product_tree`). Only pairs of leaves whose answers may fall
 are asked whether they can be reached, and of those with linear leaves how far the answer can fall at most
-(:mod:`dtsemnet.verify.gap`). If no pair is left the tree is monotone.
+(:mod:`dtsemnet.verify.proof.leaf_pairs`). If no pair is left the tree is monotone.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ import numpy as np
 
 from dtsemnet.arrays import Array, Bools, Floats
 from dtsemnet.tree import Encoder, Model, Tree, as_model
-from dtsemnet.verify.domain import Domain, Name
-from dtsemnet.verify.gap import Line, answers, largest_gap, line_range, lines_of, output_number
-from dtsemnet.verify.leaves import Reachability, explore
-from dtsemnet.verify.pairs import product
-from dtsemnet.verify.regions import Cuts
-from dtsemnet.verify.settle import Proof, ways_inside, witness_at
-from dtsemnet.verify.space import Space, bind, column_number
+from dtsemnet.verify.proof.decide import Proof, ways_inside, witness_at
+from dtsemnet.verify.proof.domain import Domain, Name
+from dtsemnet.verify.proof.encoded_domain import Space, bind, column_number
+from dtsemnet.verify.proof.leaf_pairs import Line, answers, largest_gap, line_range, lines_of, output_number
+from dtsemnet.verify.proof.product_tree import product
+from dtsemnet.verify.proof.regions import Cuts
+from dtsemnet.verify.questions.reachability import Reachability, explore
 
 __all__ = ["Monotone", "monotone"]
 

@@ -17,10 +17,10 @@ import numpy as np
 
 from dtsemnet.arrays import Array, Bools
 from dtsemnet.tree import Model, Tree, as_model, drop_leaves
-from dtsemnet.verify.domain import Domain
-from dtsemnet.verify.regions import Cuts, Region
-from dtsemnet.verify.settle import Proof, Verdict, settle
-from dtsemnet.verify.space import Space, bind
+from dtsemnet.verify.proof.decide import Proof, Verdict, settle
+from dtsemnet.verify.proof.domain import Domain
+from dtsemnet.verify.proof.encoded_domain import Space, bind
+from dtsemnet.verify.proof.regions import Cuts, Region
 
 __all__ = ["Answer", "Reachability", "never", "possible_classes", "prune_unreachable", "reachable_leaves"]
 

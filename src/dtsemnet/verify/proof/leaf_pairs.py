@@ -19,11 +19,11 @@ import numpy as np
 
 from dtsemnet.arrays import Array, Floats
 from dtsemnet.tree import Model, Tree
-from dtsemnet.verify.program import Solution, minimise
-from dtsemnet.verify.rational import LinearBound
-from dtsemnet.verify.regions import Cuts, rounding_bound
-from dtsemnet.verify.settle import branch, is_empty
-from dtsemnet.verify.space import Space
+from dtsemnet.verify.proof.certificates import LinearBound
+from dtsemnet.verify.proof.decide import branch, is_empty
+from dtsemnet.verify.proof.encoded_domain import Space
+from dtsemnet.verify.proof.linear_programs import Solution, minimise
+from dtsemnet.verify.proof.regions import Cuts, rounding_bound
 
 __all__ = ["Gap", "Line", "answers", "largest_gap", "line_range", "lines_of", "output_number"]
 
@@ -124,7 +124,7 @@ def largest_gap(
     --------
     >>> from dtsemnet.tree import Topology, as_model
     >>> from dtsemnet.verify import Domain
-    >>> from dtsemnet.verify.space import bind
+    >>> from dtsemnet.verify.proof.encoded_domain import bind
     >>> tree = Tree(Topology([]), np.empty((0, 1)), [], [[0.0]])
     >>> cuts = Cuts(bind(as_model(tree), Domain(0.0, 4.0)))
     >>> rising, level = Line(np.ones(1), 0.0, ceiling=3.0), Line(np.zeros(1), 1.0)

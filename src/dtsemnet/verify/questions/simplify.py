@@ -14,9 +14,9 @@ import numpy as np
 
 from dtsemnet.arrays import Bools, Floats
 from dtsemnet.tree import Model, Tree, as_model
-from dtsemnet.verify.domain import Domain
-from dtsemnet.verify.regions import rounding_bound
-from dtsemnet.verify.space import Space, bind
+from dtsemnet.verify.proof.domain import Domain
+from dtsemnet.verify.proof.encoded_domain import Space, bind
+from dtsemnet.verify.proof.regions import rounding_bound
 
 __all__ = ["Simplified", "simplify"]
 

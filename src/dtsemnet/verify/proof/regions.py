@@ -25,7 +25,7 @@ import numpy as np
 from dtsemnet.arrays import Bools, Floats, Ints
 from dtsemnet.kernels.routing import LANES
 from dtsemnet.tree import Tree
-from dtsemnet.verify.space import Space
+from dtsemnet.verify.proof.encoded_domain import Space
 
 __all__ = ["Cuts", "Region", "rounding_bound", "sum_error"]
 
@@ -61,7 +61,7 @@ class Region:
 class Cuts:
     """Half-spaces of all splits of a tree on a space.
 
-    ``step`` names a feature that is raised by the last one, which is not negative (:mod:`dtsemnet.verify.monotone`).
+    ``step`` names a feature that is raised by the last one, which is not negative (see questions.monotone).
     Rounding keeps order, so a sum read after the step is not smaller than before it where the weight is positive.
     """
 

@@ -10,13 +10,13 @@ import numpy as np
 
 from dtsemnet.arrays import Array, Bools
 from dtsemnet.tree import Model, as_model
-from dtsemnet.verify.domain import Domain
-from dtsemnet.verify.gap import Gap, largest_gap, lines_of
-from dtsemnet.verify.leaves import Answer, Reachability, explore
-from dtsemnet.verify.pairs import product
-from dtsemnet.verify.regions import Cuts
-from dtsemnet.verify.settle import ways_inside, witness_at
-from dtsemnet.verify.space import bind
+from dtsemnet.verify.proof.decide import ways_inside, witness_at
+from dtsemnet.verify.proof.domain import Domain
+from dtsemnet.verify.proof.encoded_domain import bind
+from dtsemnet.verify.proof.leaf_pairs import Gap, largest_gap, lines_of
+from dtsemnet.verify.proof.product_tree import product
+from dtsemnet.verify.proof.regions import Cuts
+from dtsemnet.verify.questions.reachability import Answer, Reachability, explore
 
 __all__ = ["Difference", "Disagreement", "difference", "equivalent"]
 

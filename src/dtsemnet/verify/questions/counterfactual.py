@@ -1,7 +1,7 @@
 """The cheapest change that leads to another class: what would have had to be different.
 
 The cost of a change is a weighted sum over the columns, so the cheapest one changes few of them.
-It is found as the nearest input in that norm (:mod:`dtsemnet.verify.distance`), with the
+It is found as the nearest input in that norm (:mod:`dtsemnet.verify.proof.nearest`), with the
 certificate that nothing cheaper exists; integers and categories by halving the box. Several answers
 lie in different leaves, so that they differ in what they change and not in the last digit.
 """
@@ -17,11 +17,11 @@ from numpy.typing import ArrayLike
 
 from dtsemnet.arrays import Array, Floats
 from dtsemnet.tree import Model, as_model
-from dtsemnet.verify.distance import Found, nearest_leaf
-from dtsemnet.verify.domain import Domain, Name
-from dtsemnet.verify.regions import Cuts
-from dtsemnet.verify.robustness import allow_for_maps, hold, measure, read_row
-from dtsemnet.verify.space import Space, bind, column_number
+from dtsemnet.verify.proof.domain import Domain, Name
+from dtsemnet.verify.proof.encoded_domain import Space, bind, column_number
+from dtsemnet.verify.proof.nearest import Found, nearest_leaf
+from dtsemnet.verify.proof.regions import Cuts
+from dtsemnet.verify.questions.robustness import allow_for_maps, hold, measure, read_row
 
 __all__ = ["Counterfactual", "counterfactual"]
 

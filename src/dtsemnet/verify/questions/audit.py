@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dtsemnet.tree import Model, as_model
-from dtsemnet.verify.bounds import OutputBounds, output_bounds
-from dtsemnet.verify.domain import Domain, Name
-from dtsemnet.verify.leaves import Reachability, class_verdicts, never, reachable_leaves
-from dtsemnet.verify.monotone import monotone
-from dtsemnet.verify.robustness import Certified, certify
-from dtsemnet.verify.space import column_number
+from dtsemnet.verify.proof.domain import Domain, Name
+from dtsemnet.verify.proof.encoded_domain import column_number
+from dtsemnet.verify.questions.monotone import monotone
+from dtsemnet.verify.questions.output_bounds import OutputBounds, output_bounds
+from dtsemnet.verify.questions.reachability import Reachability, class_verdicts, never, reachable_leaves
+from dtsemnet.verify.questions.robustness import Certified, certify
 
 __all__ = ["Report", "Statement", "audit"]
 

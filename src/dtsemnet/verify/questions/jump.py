@@ -2,7 +2,7 @@
 
 Two leaves part at one split, so the points that both of them touch lie on its hyperplane and in the
 closed half-spaces of both paths; there the gap of their answers is bounded by
-:mod:`dtsemnet.verify.gap`. Pairs of nodes are opened in the order of what the ranges of
+:mod:`dtsemnet.verify.proof.leaf_pairs`. Pairs of nodes are opened in the order of what the ranges of
 the answers below them allow. A pair that cannot beat the best jump is never asked, and nodes that touch nowhere
 settle all pairs of leaves below them by one certificate.
 
@@ -24,13 +24,13 @@ import numpy as np
 
 from dtsemnet.arrays import Array, Floats
 from dtsemnet.tree import as_model
-from dtsemnet.verify.domain import Domain
-from dtsemnet.verify.gap import Line, answers, largest_gap, line_range, lines_of, output_number
-from dtsemnet.verify.leaves import Reachability, explore
-from dtsemnet.verify.regions import LEFT, RIGHT, Cuts
-from dtsemnet.verify.settle import is_empty, ways_inside, witness_at
-from dtsemnet.verify.space import bind
-from dtsemnet.verify.touch import touching_point
+from dtsemnet.verify.proof.boundary_point import touching_point
+from dtsemnet.verify.proof.decide import is_empty, ways_inside, witness_at
+from dtsemnet.verify.proof.domain import Domain
+from dtsemnet.verify.proof.encoded_domain import bind
+from dtsemnet.verify.proof.leaf_pairs import Line, answers, largest_gap, line_range, lines_of, output_number
+from dtsemnet.verify.proof.regions import LEFT, RIGHT, Cuts
+from dtsemnet.verify.questions.reachability import Reachability, explore
 
 __all__ = ["Jump", "largest_jump"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dtsemnet.arrays import Floats
-from dtsemnet.verify.program import Solution
+from dtsemnet.verify.proof.linear_programs import Solution
 
 __all__ = ["nearest_euclidean"]
 

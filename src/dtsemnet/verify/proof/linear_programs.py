@@ -1,4 +1,4 @@
-"""Linear programs, by HiGHS: they propose, :mod:`dtsemnet.verify.rational` disposes.
+"""Linear programs, by HiGHS: they propose, :mod:`dtsemnet.verify.proof.certificates` disposes.
 
 Each function gets rows ``G z <= h`` and a box, and hands back a point and multipliers of the
 rows. Columns are scaled to the box and rows to size one, so that the solver's tolerances mean
@@ -106,7 +106,7 @@ def nearest(
         here = Solution(center.copy(), np.zeros(len(rows)), 0.0, np.zeros(len(center)), np.zeros(len(center)))
         return here if (rows @ center <= bound).all() else None
     if norm == "2":
-        from dtsemnet.verify.quadratic import nearest_euclidean
+        from dtsemnet.verify.proof.quadratic import nearest_euclidean
 
         return nearest_euclidean(center, weight, rows, bound, lower, upper)
     with np.errstate(all="ignore"):

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from dtsemnet.tree import Topology, Tree, as_model
 from dtsemnet.verify import Domain
-from dtsemnet.verify.rational import Farkas, distance_bound, exact_dot
-from dtsemnet.verify.regions import Cuts, Region, rounding_bound
-from dtsemnet.verify.space import bind
+from dtsemnet.verify.proof.certificates import exact_dot
+from dtsemnet.verify.proof.encoded_domain import bind
+from dtsemnet.verify.proof.regions import Cuts, Region, rounding_bound
 from strategies import wild_points, wild_trees
 
 
@@ -60,16 +60,3 @@ def test_bound_of_rounding_is_needed_and_not_far_from_what_happens():
         for i, score in enumerate(tree.scores(x[None])[0].tolist()):
             share.append(abs(Fraction(score) - exact_dot(weight[i], x) - Fraction(bias[i])) / Fraction(bound[i]))
     assert Fraction(1, 50) < max(share) <= 1
-
-
-@given(seed=st.integers(0, 1000))
-def test_certificates_say_nothing_wrong_whatever_the_multipliers(seed):
-    rng = np.random.default_rng(seed)
-    rows, y, x, z0 = rng.normal(size=(4, 3)), rng.exponential(size=4), rng.uniform(-1, 1, 3), rng.normal(size=3)
-    bound = rows @ x + 1e-9  # x satisfies all rows
-    assert not Farkas(rows, bound, y, -np.ones(3), np.ones(3)).check()
-    weight = rng.exponential(size=3) + 0.1
-    for norm, order in (("inf", np.inf), ("1", 1), ("2", 2)):
-        assert distance_bound(rows, bound, y, z0, weight, norm) <= np.linalg.norm(weight * (x - z0), order) * (
-            1 + 1e-12
-        )

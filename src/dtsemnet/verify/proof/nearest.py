@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from dtsemnet.arrays import Array, Bools, Floats
-from dtsemnet.verify.program import Solution, interior, nearest
-from dtsemnet.verify.rational import distance_bound
-from dtsemnet.verify.regions import Cuts, Region
-from dtsemnet.verify.settle import branch, is_empty, way_inside, witness_at
+from dtsemnet.verify.proof.certificates import distance_bound
+from dtsemnet.verify.proof.decide import branch, is_empty, way_inside, witness_at
+from dtsemnet.verify.proof.linear_programs import Solution, interior, nearest
+from dtsemnet.verify.proof.regions import Cuts, Region
 
 __all__ = ["Found", "Measure", "nearest_leaf", "read_norm"]
 

@@ -16,14 +16,14 @@ import numpy as np
 
 from dtsemnet.arrays import Array, Floats
 from dtsemnet.tree import TanhScale, as_model
-from dtsemnet.verify.distance import read_norm
-from dtsemnet.verify.domain import Domain
-from dtsemnet.verify.leaves import Reachability, explore
-from dtsemnet.verify.program import interior, minimise
-from dtsemnet.verify.rational import LinearBound
-from dtsemnet.verify.regions import Cuts, Region, rounding_bound
-from dtsemnet.verify.settle import branch, is_empty, way_inside, witness_at
-from dtsemnet.verify.space import bind
+from dtsemnet.verify.proof.certificates import LinearBound
+from dtsemnet.verify.proof.decide import branch, is_empty, way_inside, witness_at
+from dtsemnet.verify.proof.domain import Domain
+from dtsemnet.verify.proof.encoded_domain import bind
+from dtsemnet.verify.proof.linear_programs import interior, minimise
+from dtsemnet.verify.proof.nearest import read_norm
+from dtsemnet.verify.proof.regions import Cuts, Region, rounding_bound
+from dtsemnet.verify.questions.reachability import Reachability, explore
 
 __all__ = ["Extreme", "OutputBounds", "lipschitz", "output_bounds"]
 

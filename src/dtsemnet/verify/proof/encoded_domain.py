@@ -17,9 +17,9 @@ import numpy as np
 
 from dtsemnet.arrays import Array, Bools, Floats
 from dtsemnet.tree import Column, Model
-from dtsemnet.verify.domain import Domain, Name
-from dtsemnet.verify.program import interior
-from dtsemnet.verify.rational import Farkas, exact_dot
+from dtsemnet.verify.proof.certificates import Farkas, exact_dot
+from dtsemnet.verify.proof.domain import Domain, Name
+from dtsemnet.verify.proof.linear_programs import interior
 
 __all__ = ["Space", "bind", "column_number"]
 

@@ -13,8 +13,8 @@ from fractions import Fraction
 import numpy as np
 
 from dtsemnet.arrays import Bools, Floats
-from dtsemnet.verify.program import interior
-from dtsemnet.verify.regions import LEFT, RIGHT, Cuts
+from dtsemnet.verify.proof.linear_programs import interior
+from dtsemnet.verify.proof.regions import LEFT, RIGHT, Cuts
 
 __all__ = ["touching_point"]
 

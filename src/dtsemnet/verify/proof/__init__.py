@@ -1,0 +1,1 @@
+"""What answers rest on: domains, walks over a tree, linear programs and their certificates."""

@@ -1,0 +1,1 @@
+"""Questions about a tree on a domain, one file per question."""
