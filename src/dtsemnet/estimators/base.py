@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.estimators import persistence
-from dtsemnet.estimators.inputs import as_table, encode, fit_encoder
+from dtsemnet.estimators.encode import as_table, encode, fit_encoder
 from dtsemnet.estimators.parameters import check_parameters
 from dtsemnet.fit.data import Sample, Scaling, merge
 from dtsemnet.fit.fitting import Fitting, TrainingData

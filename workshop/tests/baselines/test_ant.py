@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris, make_moons, make_regression
 
 from dtsemnet_paper.baselines.ant import ANTClassifier, ANTRegressor
-from dtsemnet_paper.baselines.ant_network import AdaptiveTree, Part, _leaf_loss
+from dtsemnet_paper.baselines.ant.network import AdaptiveTree, Part, _leaf_loss
 
 SMALL = {"growth_epochs": 6, "refinement_epochs": 12, "width": 8, "learning_rate": 0.03, "random_state": 0}
 

@@ -12,8 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from dtsemnet.fit.data import Sample
 from dtsemnet.tree import Topology, Tree
 from dtsemnet_paper.baselines import CRODTClassifier
-from dtsemnet_paper.baselines.crodt import _shares_below, _splits
-from dtsemnet_paper.baselines.crodt_reef import Reef
+from dtsemnet_paper.baselines.crodt import Reef, _shares_below, _splits
 from dtsemnet_paper.baselines.kernels.crodt_fitness import population_fitness
 
 

@@ -13,9 +13,9 @@ from dtsemnet.fit.data import Sample
 from dtsemnet_paper.baselines import TAOClassifier, TAORegressor
 from dtsemnet_paper.baselines.common import cut_idle_splits
 from dtsemnet_paper.baselines.kernels.tao_splits import best_threshold, sparse_logistic
-from dtsemnet_paper.baselines.tao_alternation import Alternation, AxisAligned, Oblique, reach
-from dtsemnet_paper.baselines.tao_leaves import ClassLeaves, LinearLeaves
-from dtsemnet_paper.baselines.tao_search import Rows, Start
+from dtsemnet_paper.baselines.tao.alternation import Alternation, AxisAligned, Oblique, reach
+from dtsemnet_paper.baselines.tao.leaves import ClassLeaves, LinearLeaves
+from dtsemnet_paper.baselines.tao.search import Rows, Start
 from strategies import points, trees
 
 FAST = {"penalties": (0.3, 3.0), "n_init": 1, "max_iter": 5}

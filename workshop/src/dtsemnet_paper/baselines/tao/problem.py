@@ -9,8 +9,8 @@ from dtsemnet.fit.data import Sample, Scaling
 from dtsemnet.fit.fitting import TrainingData
 from dtsemnet.fit.leaves import count_classes, frequencies, guard_of, leaves_of
 from dtsemnet.tree import Topology, Tree
-from dtsemnet_paper.baselines.tao_leaves import ClassLeaves, Leaves, LinearLeaves
-from dtsemnet_paper.baselines.tao_search import Rows
+from dtsemnet_paper.baselines.tao.leaves import ClassLeaves, Leaves, LinearLeaves
+from dtsemnet_paper.baselines.tao.search import Rows
 
 __all__ = ["ClassProblem", "NumberProblem", "scaled_rows", "skeleton"]
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from dtsemnet.arrays import Floats, Ints
 from dtsemnet_paper.baselines.kernels.tao_splits import best_threshold, sparse_logistic, walk
-from dtsemnet_paper.baselines.tao_leaves import Leaves
+from dtsemnet_paper.baselines.tao.leaves import Leaves
 
 __all__ = ["Alternation", "AxisAligned", "Oblique", "reach"]
 

@@ -34,9 +34,9 @@ from dtsemnet_paper.baselines.common import (
     set_aside,
 )
 from dtsemnet_paper.baselines.faces import TreeClassifier, TreeRegressor
-from dtsemnet_paper.baselines.tao_alternation import AxisAligned, Oblique
-from dtsemnet_paper.baselines.tao_problem import ClassProblem, NumberProblem, scaled_rows, skeleton
-from dtsemnet_paper.baselines.tao_search import Rows, Run, Start, race
+from dtsemnet_paper.baselines.tao.alternation import AxisAligned, Oblique
+from dtsemnet_paper.baselines.tao.problem import ClassProblem, NumberProblem, scaled_rows, skeleton
+from dtsemnet_paper.baselines.tao.search import Rows, Run, Start, race
 
 __all__ = ["TAOClassifier", "TAORegressor"]
 

@@ -16,8 +16,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from dtsemnet.arrays import Array, Floats
 from dtsemnet.training import History, Step
 from dtsemnet.training.history import Epoch
-from dtsemnet_paper.baselines.tao_alternation import Alternation, AxisAligned, Oblique, reach
-from dtsemnet_paper.baselines.tao_leaves import Leaves
+from dtsemnet_paper.baselines.tao.alternation import Alternation, AxisAligned, Oblique, reach
+from dtsemnet_paper.baselines.tao.leaves import Leaves
 
 __all__ = ["Rows", "Run", "Start", "race"]
 

@@ -207,6 +207,6 @@ def _require_torch() -> tuple[Any, Any]:
         import torch
     except ImportError:
         raise ImportError("ANT needs torch, which is not installed; pip install dtsemnet[torch].") from None
-    from dtsemnet_paper.baselines import ant_network
+    from dtsemnet_paper.baselines.ant import network
 
-    return torch, ant_network
+    return torch, network
