@@ -21,7 +21,7 @@ from dtsemnet.rl.checkpoints import check_buffer, restore_checkpoint, save_check
 from dtsemnet.rl.evaluation import evaluate, is_tree, summary
 from dtsemnet.rl.extraction import policy_tree
 from dtsemnet.tree.atomic import write_atomically
-from dtsemnet_paper.bench.records import Record, append_record
+from dtsemnet_paper.records import Record, append_record
 
 __all__ = ["Checkpoints", "Clock", "Judge", "Progress", "Watch"]
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from dtsemnet.rl.configurations import Environment, environment_names, read_environment
 from dtsemnet.rl.runs import RECORDS
-from dtsemnet_paper.bench.records import Record, latest, read_records
+from dtsemnet_paper.records import Record, latest, read_records
 
 __all__ = ["Row", "read_results", "summarise", "to_markdown"]
 

@@ -20,7 +20,7 @@ import dtsemnet
 from dtsemnet.rl.evaluation import JUDGING_EPISODES, JUDGING_SEEDS, TEST_SEEDS, evaluate, is_tree, summary
 from dtsemnet.rl.judging import Checkpoints, Clock, Judge, Progress, Watch
 from dtsemnet.tree import Model
-from dtsemnet_paper.bench.records import Record, append_record
+from dtsemnet_paper.records import Record, append_record
 
 __all__ = ["train", "CHECKPOINT", "versions"]
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from dtsemnet.tree import Topology, Tree
 from dtsemnet_paper.bench import figures
-from dtsemnet_paper.bench.experiments import _reached, leaf_evolution, loss_landscape, teacher_student
+from dtsemnet_paper.bench.figure_experiments import _reached, leaf_evolution, loss_landscape, teacher_student
+from dtsemnet_paper.bench.figure_files import draw, read_gallery
 from dtsemnet_paper.bench.figures import _alike
-from dtsemnet_paper.bench.gallery import draw, read_gallery
 from dtsemnet_paper.bench.statistics import compare
 from strategies import points, trees
 

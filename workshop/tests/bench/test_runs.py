@@ -17,11 +17,11 @@ import pytest
 
 from bench.spies import Spy
 from dtsemnet_paper.bench.data import load_data
-from dtsemnet_paper.bench.records import append_record, mend, read_records
 from dtsemnet_paper.bench.runs import Run, execute, run_all, score
-from dtsemnet_paper.bench.session import Session
+from dtsemnet_paper.bench.selection import Selection
 from dtsemnet_paper.bench.splits import split_rows
 from dtsemnet_paper.bench.tables import Table, read_table
+from dtsemnet_paper.records import append_record, mend, read_records
 
 SPY = "bench.spies:Spy"
 
@@ -122,14 +122,14 @@ def test_regression_error_is_in_scaled_units(paper: Path, table: Table) -> None:
 def test_a_method_may_have_a_file_of_its_own(table: Table) -> None:
     apart = replace(table, files={"bench.spies:Failing": "apart"})
     runs = [Run(method, "iris", seed, "paper") for method in ("bench.spies:Failing", "cart") for seed in (0, 1)]
-    session = Session(apart)
-    assert len(session.go(runs)) == 4
+    selection = Selection(apart)
+    assert len(selection.go(runs)) == 4
     there = read_records(apart.method_files["bench.spies:Failing"])
     assert [(r["method"], r["seed"]) for r in there] == [("bench.spies:Failing", 0), ("bench.spies:Failing", 1)]
     assert [r["method"] for r in read_records(apart.results)] == ["cart", "cart"]
     assert {r["key"] for r in apart.records()} == {run.key for run in runs}
-    assert session.go(runs) == []
-    assert [r["seed"] for r in session.go(runs, retry=True)] == [1]
+    assert selection.go(runs) == []
+    assert [r["seed"] for r in selection.go(runs, retry=True)] == [1]
 
 
 def test_failing_run_is_recorded_and_stops_no_other(table: Table) -> None:
@@ -176,7 +176,7 @@ def test_kill_in_the_middle_loses_and_repeats_no_record(table: Table, tmp_path: 
     paths = os.pathsep.join([str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
     environment = os.environ | {"SLOW_LOG": str(log), "PYTHONPATH": paths}
     command = [sys.executable, "-c", SCRIPT, str(table.path.parent), str(n_jobs)]
-    # A session of its own, so that the kill takes the worker processes along, as a machine that goes down does.
+    # A process group of its own, so that the kill takes the worker processes along, as a machine that goes down does.
     process = subprocess.Popen(command, env=environment, start_new_session=True)
     deadline = time.monotonic() + 60
     while len(read_records(table.results)) < 3 and time.monotonic() < deadline:

@@ -11,12 +11,12 @@ import pytest
 
 from dtsemnet.cli import main
 from dtsemnet_paper.bench.methods import METHODS, MissingMethod, find_method
-from dtsemnet_paper.bench.records import read_records
 from dtsemnet_paper.bench.render import remarks, to_grids, to_markdown
 from dtsemnet_paper.bench.report import agreement, report
-from dtsemnet_paper.bench.session import Session
+from dtsemnet_paper.bench.selection import Selection
 from dtsemnet_paper.bench.summary import summarise
 from dtsemnet_paper.bench.tables import Table, find_tables, read_table
+from dtsemnet_paper.records import read_records
 
 PAPER = Path(__file__).parents[3] / "paper"
 TREE = "sklearn.tree:DecisionTreeClassifier"
@@ -136,8 +136,8 @@ def test_summary_by_hand(paper: Path) -> None:
 def test_report_holds_each_table_and_what_agrees(paper: Path) -> None:
     table = read_table("small", folder=paper)
     assert "no runs yet" in report(paper)
-    session = Session(table, sets=["iris"], methods=["dtsemnet"], seeds=1)
-    session.go(session.runs())
+    selection = Selection(table, sets=["iris"], methods=["dtsemnet"], seeds=1)
+    selection.go(selection.runs())
     text = report(paper)
     assert "## Flowers and tumours" in text
     assert "of 1 published values agree" in text

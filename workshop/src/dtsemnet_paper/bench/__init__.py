@@ -6,17 +6,17 @@ What is run and what was published stands in TOML files; no data set is named he
 
 from dtsemnet_paper.bench.data import DataSet, DataSpec, MissingData, load_data, read_catalogue
 from dtsemnet_paper.bench.methods import METHODS, Method, MissingMethod, find_method, register
-from dtsemnet_paper.bench.records import append_record, read_records
 from dtsemnet_paper.bench.render import to_grids, to_json, to_markdown
 from dtsemnet_paper.bench.runs import Run, execute, run_all
-from dtsemnet_paper.bench.session import Session
+from dtsemnet_paper.bench.selection import Selection
 from dtsemnet_paper.bench.splits import Handed, Split, split_rows
 from dtsemnet_paper.bench.statistics import compare, critical_difference, distance_to_best, signed_rank
 from dtsemnet_paper.bench.summary import Summary, summarise
 from dtsemnet_paper.bench.tables import Table, find_tables, read_table
+from dtsemnet_paper.records import append_record, read_records
 
 __all__ = [
-    "DataSet", "DataSpec", "Handed", "METHODS", "Method", "MissingData", "MissingMethod", "Run", "Session", "Split",
+    "DataSet", "DataSpec", "Handed", "METHODS", "Method", "MissingData", "MissingMethod", "Run", "Selection", "Split",
     "Summary", "Table", "append_record", "compare", "critical_difference", "distance_to_best", "execute",
     "find_method", "find_tables", "load_data", "read_catalogue", "read_records", "read_table", "register", "run_all",
     "signed_rank", "split_rows", "summarise", "to_grids", "to_json", "to_markdown",

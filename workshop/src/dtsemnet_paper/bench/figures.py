@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dtsemnet_paper.bench.records import Record
 from dtsemnet_paper.bench.statistics import Comparison
+from dtsemnet_paper.records import Record
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -121,7 +121,7 @@ def _baseline(name: str, stem: str, module: str, *, classes: bool = True, number
 
 
 def _peer(name: str, stem: str, package: str, *, classes: bool = True, numbers: bool = True) -> Method:
-    path = f"dtsemnet_paper.bench.peers:{stem}"
+    path = f"dtsemnet_paper.bench.external_methods:{stem}"
     return Method(
         name, path + "Classifier" if classes else None, path + "Regressor" if numbers else None, needs=package
     )

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dtsemnet.tree.atomic import write_atomically
-from dtsemnet_paper.bench.gallery import draw, read_gallery
-from dtsemnet_paper.bench.lead import ablation_table, lead_table
+from dtsemnet_paper.bench.figure_files import draw, read_gallery
+from dtsemnet_paper.bench.lead_table import ablation_table, lead_table
 from dtsemnet_paper.bench.render import to_markdown
-from dtsemnet_paper.bench.session import Session, missing_data
+from dtsemnet_paper.bench.selection import Selection, missing_data
 from dtsemnet_paper.bench.summary import Summary
 from dtsemnet_paper.bench.tables import FOLDER, Table, find_tables, read_table
 
@@ -44,7 +44,7 @@ def report(folder: Path = FOLDER) -> str:
     parts = [INTRODUCTION]
     for name in find_tables(folder):
         table = read_table(name, folder=folder)
-        summary = Session(table).summary(_without_data(table))
+        summary = Selection(table).summary(_without_data(table))
         parts.append(f"## {table.title}\n\n`dtsemnet bench table {name}`\n")
         parts += _lead(summary) if table.lead else [to_markdown(summary), *_differences(summary)]
     parts += _pictures(folder)

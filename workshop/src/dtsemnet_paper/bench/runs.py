@@ -35,8 +35,8 @@ from threadpoolctl import threadpool_limits
 
 from dtsemnet_paper.bench.data import DataSet, DataSpec, load_data
 from dtsemnet_paper.bench.methods import find_method, fit_method
-from dtsemnet_paper.bench.records import Record, append_record, key_of, mend, read_records
 from dtsemnet_paper.bench.splits import Handed, Split, split_rows
+from dtsemnet_paper.records import Record, append_record, key_of, mend, read_records
 
 __all__ = ["PROTOCOLS", "Run", "execute", "run_all", "score"]
 

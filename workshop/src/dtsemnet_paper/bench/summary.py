@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from dtsemnet_paper.bench.records import Record
 from dtsemnet_paper.bench.statistics import Comparison, compare, distance_to_best
 from dtsemnet_paper.bench.tables import Table
+from dtsemnet_paper.records import Record
 
 __all__ = ["Cell", "Column", "Figure", "Summary", "summarise"]
 

@@ -31,8 +31,8 @@ from typing import Any
 
 from dtsemnet_paper.bench.data import DataSpec, read_catalogue
 from dtsemnet_paper.bench.methods import METHODS, find_method
-from dtsemnet_paper.bench.records import Record, latest, read_records
 from dtsemnet_paper.bench.runs import PROTOCOLS, Run
+from dtsemnet_paper.records import Record, latest, read_records
 
 __all__ = ["FOLDER", "QUANTITIES", "Table", "find_tables", "read_table"]
 

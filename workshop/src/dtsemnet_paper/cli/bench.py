@@ -10,7 +10,7 @@ import typer
 from dtsemnet.cli.output import columns, counted, print_json, remark, say
 
 if TYPE_CHECKING:
-    from dtsemnet_paper.bench import Session, Summary
+    from dtsemnet_paper.bench import Selection, Summary
 
 __all__ = ["EXAMPLES", "run"]
 
@@ -65,11 +65,11 @@ def run(
     elif action == "figure":
         _figure(name, folder, jobs)
     elif action == "table":
-        session = _session(name, file, folder, sets, methods, protocol, seeds, offline=offline or show)
-        missing = session.missing_data()
+        selection = _session(name, file, folder, sets, methods, protocol, seeds, offline=offline or show)
+        missing = selection.missing_data()
         if not show:
-            _work(session, missing, jobs, retry=retry, quiet=quiet)
-        _show(session.summary(missing), markdown=markdown, as_json=as_json)
+            _work(selection, missing, jobs, retry=retry, quiet=quiet)
+        _show(selection.summary(missing), markdown=markdown, as_json=as_json)
     else:
         raise typer.BadParameter(f"there is no {action!r}; there are {', '.join(ACTIONS)}.", param_hint="ACTION")
 
@@ -77,8 +77,8 @@ def run(
 def _session(
     name: str | None, file: Path | None, folder: Path, sets: Any, methods: Any, protocol: str | None, seeds: int | None,
     *, offline: bool,
-) -> Session:  # fmt: skip
-    from dtsemnet_paper.bench import Session, find_tables, read_table
+) -> Selection:  # fmt: skip
+    from dtsemnet_paper.bench import Selection, find_tables, read_table
     from dtsemnet_paper.bench.runs import PROTOCOLS
 
     if name is None and file is None:
@@ -88,30 +88,30 @@ def _session(
         raise typer.BadParameter(f"must be paper, honest, both or whole, got {protocol!r}.", param_hint="--protocol")
     table = read_table(name or "", folder=folder, file=file)
     protocols = None if protocol is None else ("paper", "honest") if protocol == "both" else (protocol,)
-    return Session(table, _words(sets), _words(methods), protocols, seeds, download=not offline)
+    return Selection(table, _words(sets), _words(methods), protocols, seeds, download=not offline)
 
 
 def _words(text: str | None) -> list[str] | None:
     return None if text is None else [word.strip() for word in text.split(",") if word.strip()]
 
 
-def _work(session: Session, missing: dict[str, str], jobs: int, *, retry: bool, quiet: bool) -> None:
+def _work(selection: Selection, missing: dict[str, str], jobs: int, *, retry: bool, quiet: bool) -> None:
     """Run what waits, with a bar; a Ctrl-C keeps what is done."""
-    absent = session.missing_methods()
+    absent = selection.missing_methods()
     for reason in absent.values():
         remark(f"left out: {reason}")
-    if len(missing) == len(session.sets or session.table.sets):
+    if len(missing) == len(selection.sets or selection.table.sets):
         remark("no data set of this table is here; the table shows what was published.")
-    runs = session.runs(without=[*missing, *absent])
-    waiting = session.waiting(runs, retry=retry)
-    remark(f"{counted(len(runs), 'run')}, {len(runs) - len(waiting):,} of them recorded; {session.table.results}")
+    runs = selection.runs(without=[*missing, *absent])
+    waiting = selection.waiting(runs, retry=retry)
+    remark(f"{counted(len(runs), 'run')}, {len(runs) - len(waiting):,} of them recorded; {selection.table.results}")
     if not waiting:
         return
     with _bar(len(waiting), hidden=quiet) as advance:
         try:
-            session.go(runs, n_jobs=jobs, retry=retry, watch=advance)
+            selection.go(runs, n_jobs=jobs, retry=retry, watch=advance)
         except KeyboardInterrupt:
-            left = len(session.waiting(runs, retry=retry))
+            left = len(selection.waiting(runs, retry=retry))
             remark(f"interrupted; {len(waiting) - left} new records are kept. The same command does the other {left}.")
             raise typer.Exit(130) from None
 
@@ -170,7 +170,7 @@ def _show(summary: Summary, *, markdown: bool, as_json: bool) -> None:
 
 def _list(folder: Path) -> None:
     from dtsemnet_paper.bench import METHODS, find_tables, read_table
-    from dtsemnet_paper.bench.session import missing_data, missing_methods
+    from dtsemnet_paper.bench.selection import missing_data, missing_methods
 
     found = [read_table(name, folder=folder) for name in find_tables(folder)]
     if not found:
@@ -198,7 +198,7 @@ def _list(folder: Path) -> None:
 
 
 def _figure(name: str | None, folder: Path, jobs: int) -> None:
-    from dtsemnet_paper.bench.gallery import draw
+    from dtsemnet_paper.bench.figure_files import draw
 
     for path in draw(name, folder, n_jobs=jobs):
         say(f"wrote {path}")

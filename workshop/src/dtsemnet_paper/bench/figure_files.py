@@ -17,14 +17,14 @@ import numpy as np
 
 from dtsemnet_paper.bench import figures
 from dtsemnet_paper.bench.data import DataSet, MissingData, load_data, read_catalogue
-from dtsemnet_paper.bench.experiments import leaf_evolution, loss_landscape, teacher_student
+from dtsemnet_paper.bench.figure_experiments import leaf_evolution, loss_landscape, teacher_student
 from dtsemnet_paper.bench.methods import MissingMethod, find_method, fit_method
-from dtsemnet_paper.bench.records import Record, append_record, key_of, latest, mend, read_records
 from dtsemnet_paper.bench.runs import Run, run_all
-from dtsemnet_paper.bench.session import missing_data, missing_methods
+from dtsemnet_paper.bench.selection import missing_data, missing_methods
 from dtsemnet_paper.bench.splits import split_rows
 from dtsemnet_paper.bench.summary import summarise
 from dtsemnet_paper.bench.tables import FOLDER, read_table
+from dtsemnet_paper.records import Record, append_record, key_of, latest, mend, read_records
 
 __all__ = ["draw", "read_gallery"]
 

@@ -11,16 +11,16 @@ from dataclasses import dataclass
 
 from dtsemnet_paper.bench.data import DataSpec, MissingData, check_data
 from dtsemnet_paper.bench.methods import MissingMethod, find_method
-from dtsemnet_paper.bench.records import Record
 from dtsemnet_paper.bench.runs import Run, run_all
 from dtsemnet_paper.bench.summary import Summary, summarise
 from dtsemnet_paper.bench.tables import Table
+from dtsemnet_paper.records import Record
 
-__all__ = ["Session", "missing_data", "missing_methods"]
+__all__ = ["Selection", "missing_data", "missing_methods"]
 
 
 @dataclass(frozen=True)
-class Session:
+class Selection:
     """A table, or a part of it, about to be run.
 
     Parameters

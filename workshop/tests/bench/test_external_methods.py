@@ -6,10 +6,22 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from dtsemnet_paper.bench import peers
+from dtsemnet_paper.bench.external_methods import (
+    CubistRegressor,
+    LightGBMLinearRegressor,
+    ObliqueTreeClassifier,
+    ObliqueTreeRegressor,
+    YDFClassifier,
+    YDFRegressor,
+)
 
-CLASSIFIERS = [peers.ObliqueTreeClassifier, peers.YDFClassifier]
-REGRESSORS = [peers.CubistRegressor, peers.LightGBMLinearRegressor, peers.ObliqueTreeRegressor, peers.YDFRegressor]
+CLASSIFIERS = [ObliqueTreeClassifier, YDFClassifier]
+REGRESSORS = [
+    CubistRegressor,
+    LightGBMLinearRegressor,
+    ObliqueTreeRegressor,
+    YDFRegressor,
+]
 
 
 @pytest.mark.parametrize("peer", CLASSIFIERS)

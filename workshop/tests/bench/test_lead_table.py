@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dtsemnet_paper.bench.lead import ablation_table, lead_table, standing
+from dtsemnet_paper.bench.lead_table import ablation_table, lead_table, standing
 from dtsemnet_paper.bench.methods import find_method
 from dtsemnet_paper.bench.report import report
 from dtsemnet_paper.bench.summary import Summary, summarise
