@@ -20,7 +20,7 @@ import numpy as np
 from measure import best_times, cpu_time, one_thread, table
 
 from dtsemnet import DTSemNetClassifier
-from dtsemnet.training import Classification, Parameters, Rows, Step, cpu_engine
+from dtsemnet.training import Classification, ClassParameters, Rows, Step, cpu_engine
 from dtsemnet.tree import Topology
 
 SIZES = (100_000, 1_000_000, 5_000_000)
@@ -89,7 +89,7 @@ def _fit(X: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> None:
 def _epoch(X: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> float:
     rng, topology = np.random.default_rng(0), Topology.complete(HEIGHT)
     splits = rng.standard_normal((topology.n_splits, N_FEATURES + 1)) / np.sqrt(N_FEATURES)
-    parameters = Parameters(splits, leaf_class=np.arange(topology.n_leaves) % N_CLASSES)
+    parameters = ClassParameters(splits, np.arange(topology.n_leaves) % N_CLASSES)
     rows = Rows(X, y, np.ones(len(X), np.float32))
     engine = cpu_engine(Classification(N_CLASSES), topology, rows, parameters)
     order = rng.permutation(len(X))

@@ -21,7 +21,17 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.data import DataLoader, TensorDataset
 
-from dtsemnet.training import ALL, Classification, Engine, Parameters, Regression, Rows, Step, cpu_engine
+from dtsemnet.training import (
+    ALL,
+    Classification,
+    ClassParameters,
+    Engine,
+    Regression,
+    RegressionParameters,
+    Rows,
+    Step,
+    cpu_engine,
+)
 from dtsemnet.tree import Topology
 
 BATCH, N_ROWS, RATE, REPEATS = 128, 12_800, 0.01, 7
@@ -128,7 +138,7 @@ def _classification(n_features: int, n_classes: int, height: int, at_least: floa
     leaf_class = np.arange(topology.n_leaves) % n_classes
     torch.manual_seed(0)
     network = PaperClassifier(n_features, topology, leaf_class, n_classes)
-    parameters = Parameters(_matrix(network.logits.linear), leaf_class=leaf_class)
+    parameters = ClassParameters(_matrix(network.logits.linear), leaf_class)
     rows = Rows(X, y, np.ones(N_ROWS, np.float32))
     engines = [cpu_engine(Classification(n_classes), topology, rows, parameters, batch_size=BATCH) for _ in range(2)]
     found = _compare(
@@ -146,7 +156,7 @@ def _regression(n_features: int, height: int, at_least: float, aim: float) -> di
     y = rng.standard_normal((N_ROWS, 1), dtype=np.float32)
     torch.manual_seed(0)
     network = PaperRegressor(n_features, topology)
-    parameters = Parameters(_matrix(network.logits.linear), _matrix(network.leaves))
+    parameters = RegressionParameters(_matrix(network.logits.linear), _matrix(network.leaves))
     rows = Rows(X, y, np.ones(N_ROWS, np.float32))
     engines = [cpu_engine(Regression(), topology, rows, parameters, batch_size=BATCH) for _ in range(2)]
     steps = Step(RATE, k=K, temperature=TEMPERATURE), Step(RATE, k=ALL, temperature=1.0)

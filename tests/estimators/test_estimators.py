@@ -65,21 +65,21 @@ def test_another_process_gives_the_same_bytes(make, data):
 @BOTH
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.8, 0.95])
 def test_a_fit_killed_anywhere_resumes_to_the_same_bytes(make, data, share, tmp_path, monkeypatch):
-    epoch, n_epochs = Training._run_epoch, []
-    monkeypatch.setattr(Training, "_run_epoch", lambda run: (n_epochs.append(1), epoch(run)))
+    end, n_epochs = Training._end_epoch, []
+    monkeypatch.setattr(Training, "_end_epoch", lambda *epoch: (n_epochs.append(1), end(*epoch)))
     whole = make(n_init=4).fit(*data).tree_.fingerprint()
     left = iter(range(int(share * len(n_epochs))))
 
-    def killed(run):
+    def killed(*epoch):
         if next(left, None) is None:
             raise SystemExit
-        epoch(run)
+        end(*epoch)
 
-    monkeypatch.setattr(Training, "_run_epoch", killed)
+    monkeypatch.setattr(Training, "_end_epoch", killed)
     with pytest.raises(SystemExit):
         make(n_init=4, checkpoint=tmp_path).fit(*data)
     assert (tmp_path / "start-0.npz").exists()
-    monkeypatch.setattr(Training, "_run_epoch", epoch)
+    monkeypatch.setattr(Training, "_end_epoch", end)
     assert make(n_init=4, checkpoint=tmp_path).fit(*data).tree_.fingerprint() == whole
 
 

@@ -119,30 +119,30 @@ def test_after_early_stopping_the_splits_rest(kind, data, monkeypatch):
 @BOTH
 @pytest.mark.parametrize("n_left", [1, 3, N_EPOCHS // 2])
 def test_a_fit_killed_in_its_last_training_resumes_to_the_same_bytes(kind, data, n_left, tmp_path, monkeypatch):
-    epoch, done = Training._run_epoch, []
+    end, done = Training._end_epoch, []
 
-    def counted(run):
-        epoch(run)
+    def counted(run, *epoch):
+        end(run, *epoch)
         done.append(run.n_samples)
 
-    monkeypatch.setattr(Training, "_run_epoch", counted)
+    monkeypatch.setattr(Training, "_end_epoch", counted)
     whole = make(kind).fit(*data)
     total = len(done)
     assert done[-N_EPOCHS // 2 :] == [n_distinct(*data)] * (N_EPOCHS // 2), "the last training is the last half"
     done.clear()
 
-    def killed(run):
+    def killed(run, *epoch):
         if len(done) == total - n_left:
             raise SystemExit
-        counted(run)
+        counted(run, *epoch)
 
-    monkeypatch.setattr(Training, "_run_epoch", killed)
+    monkeypatch.setattr(Training, "_end_epoch", killed)
     with pytest.raises(SystemExit):
         make(kind, checkpoint=tmp_path).fit(*data)
     kept = [path.name for path in tmp_path.glob("all rows-*.npz")]
     assert len(kept) == (n_left < N_EPOCHS // 2), "an epoch that has ended is on the disk"
     done.clear()
-    monkeypatch.setattr(Training, "_run_epoch", counted)
+    monkeypatch.setattr(Training, "_end_epoch", counted)
     resumed = make(kind, checkpoint=tmp_path).fit(*data)
     assert len(done) == n_left, "nothing is trained twice"
     assert resumed.tree_.fingerprint() == whole.tree_.fingerprint()

@@ -28,7 +28,7 @@ def test_following_changes_neither_run():
 
 
 def test_what_ended_the_last_run_ended_both():
-    first, later = history_of(2.0, merit=[0.25]), history_of(1.0, stopped="interrupt")
+    first, later = history_of(2.0), history_of(1.0, stopped="interrupt")
     both = first.followed_by(later)
     assert both.stopped == "interrupt"
     # What they were watched by is not the same, so no epoch of the two is the best.

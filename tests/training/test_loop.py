@@ -8,18 +8,18 @@ from dtsemnet.training import (
     Callback,
     Checkpoint,
     Classification,
+    ClassParameters,
     Cosine,
     Geometric,
     History,
     Linear,
-    Parameters,
     Phase,
     Regression,
+    RegressionParameters,
     Rows,
-    Steps,
+    Training,
     algorithm_1,
     cpu_engine,
-    train,
     validation_error,
     validation_loss,
 )
@@ -40,7 +40,7 @@ def rows_of(seed=0, n_samples=200, dtype=np.float32):
 def make_engine(seed=0, make=cpu_engine):
     rng = np.random.default_rng(seed)
     return make(
-        Classification(2), TOPOLOGY, rows_of(), Parameters(rng.standard_normal((7, 5)), leaf_class=np.arange(8) % 2),
+        Classification(2), TOPOLOGY, rows_of(), ClassParameters(rng.standard_normal((7, 5)), np.arange(8) % 2),
         batch_size=32,
     )  # fmt: skip
 
@@ -63,15 +63,24 @@ class StopAfter(Callback):
             raise self.error
 
 
+def train(engine, phases, rng, **options):
+    run = Training(engine, phases, rng, n_samples=200, **options).start()
+    try:
+        run.advance()
+    finally:
+        history = run.finish()
+    return history
+
+
 def run(engine, seed=1, **options):
-    return train(engine, PHASES, np.random.default_rng(seed), n_samples=200, **options)
+    return train(engine, PHASES, np.random.default_rng(seed), **options)
 
 
 @pytest.mark.parametrize("make", [cpu_engine, make_torch])
 def test_training_learns_what_one_split_cannot(make):
     engine = make_engine(make=make)
     history = train(engine, (Phase(60, Cosine(0.1), temperature=Geometric(1, 0.05, 0.7, 0)),),
-                    np.random.default_rng(0), n_samples=200)  # fmt: skip
+                    np.random.default_rng(0))  # fmt: skip
     assert history["loss"][-1] < history["loss"][0]
     assert validation_error(rows_of())(engine) < 0.1
 
@@ -103,7 +112,7 @@ def test_a_run_that_was_killed_resumes_to_the_same_bytes(tmp_path, make, killed_
 
 
 def test_a_checkpoint_of_another_run_is_refused(tmp_path):
-    checkpoint = Checkpoint(tmp_path / "run.npz", every=4)
+    checkpoint = Checkpoint(tmp_path / "run.npz")
     run(make_engine(), checkpoint=checkpoint)
     with pytest.raises(ValueError, match="belongs to another run"):
         run(make_engine(), seed=2, checkpoint=checkpoint)
@@ -124,6 +133,30 @@ def test_the_best_state_is_the_one_kept():
     history = run(engine, monitor=monitor)
     assert history.best_epoch == 2
     assert_array_equal(engine.parameters().splits, seen[2])
+
+
+def test_a_run_does_nothing_before_it_is_started(tmp_path):
+    checkpoint = Checkpoint(tmp_path / "run.npz")
+    run(make_engine(), checkpoint=checkpoint)
+    engine, rng = make_engine(), np.random.default_rng(1)
+    before, drawn = engine.state(), dict(rng.bit_generator.state)
+    waiting = Training(engine, PHASES, rng, n_samples=200, checkpoint=checkpoint)
+    assert len(waiting.history) == 0
+    assert rng.bit_generator.state == drawn
+    assert_array_equal(engine.state()["splits"], before["splits"])
+    assert len(waiting.start().history) == 12
+
+
+def test_a_checkpoint_keeps_the_score_that_a_run_was_given(tmp_path):
+    def new():
+        options = {"n_samples": 200, "checkpoint": Checkpoint(tmp_path / "run.npz")}
+        return Training(make_engine(), PHASES, np.random.default_rng(1), **options).start()
+
+    first = new()
+    first.advance(0.5)
+    first.score = (0.25, 0.5)
+    first.write_checkpoint()
+    assert new().score == (0.25, 0.5)
 
 
 def test_patience_ends_training():
@@ -150,7 +183,7 @@ def test_a_nan_names_the_epoch_and_leaves_no_tree_behind():
     rows = rows_of()
     rows.X[3] = np.nan
     engine = cpu_engine(Classification(2), TOPOLOGY, rows,
-                        Parameters(np.ones((7, 5)), leaf_class=np.arange(8) % 2))  # fmt: skip
+                        ClassParameters(np.ones((7, 5)), np.arange(8) % 2))  # fmt: skip
     with pytest.raises(FloatingPointError, match=r"epoch 0.*batch"):
         run(engine)
 
@@ -159,10 +192,8 @@ def regression_engine():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((200, 4))
     rows = Rows(X, np.abs(X[:, :1]), np.ones(200))
-    return cpu_engine(
-        Regression(), TOPOLOGY, rows, Parameters(rng.standard_normal((7, 5)), rng.standard_normal((8, 5)) * 0.1),
-        batch_size=32,
-    )  # fmt: skip
+    parameters = RegressionParameters(rng.standard_normal((7, 5)), rng.standard_normal((8, 5)) * 0.1)
+    return cpu_engine(Regression(), TOPOLOGY, rows, parameters, batch_size=32)
 
 
 class Record(Callback):
@@ -177,9 +208,9 @@ class Record(Callback):
 
 def test_algorithm_1_trains_jointly_then_rests_the_splits():
     engine, record = regression_engine(), Record()
-    phases = algorithm_1(6, 3, 3, k=Steps((4, 3, 2)), learning_rate=0.05, leaf_learning_rate=0.01)
-    history = train(engine, phases, np.random.default_rng(0), n_samples=200, callbacks=[record])
-    assert history["k"] == [4, 4, 3, 3, 2, 2] + [1] * 6
+    phases = algorithm_1(6, 3, 3, k=Linear(4, 2), learning_rate=0.05, leaf_learning_rate=0.01)
+    history = train(engine, phases, np.random.default_rng(0), callbacks=[record])
+    assert history["k"] == [4, 3, 3, 2, 2, 2] + [1] * 6
     assert history["selector"] == ["top_k"] * 6 + ["augmented"] * 3 + ["top_k"] * 3
     moved = [(a != b).any() for a, b in zip(record.splits, record.splits[1:])]
     assert moved == [True] * 5 + [False] * 6
@@ -189,7 +220,7 @@ def test_algorithm_1_trains_jointly_then_rests_the_splits():
 
 def test_algorithm_1_needs_two_leaves_in_its_joint_phase():
     with pytest.raises(ValueError, match="k must be at least 2"):
-        algorithm_1(4, 1, 1, k=Steps((2, 1)))
+        algorithm_1(4, 1, 1, k=Linear(2, 1))
 
 
 def test_history_survives_its_dictionary():

@@ -26,7 +26,7 @@ from dtsemnet.fit.fitting import Fitting, TrainingData
 from dtsemnet.fit.leaves import count_rows, node_sums
 from dtsemnet.fit.search import Plan, begin, parameters_of
 from dtsemnet.kernels.threads import one_thread
-from dtsemnet.training import History, Parameters, Phase
+from dtsemnet.training import History, Phase
 from dtsemnet.tree import Encoder, Identity, Model, Tree
 
 __all__ = ["TreeEstimator"]
@@ -152,7 +152,7 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             self._scaling = Scaling.of(sample)
         return TrainingData(sample, None, self._encoder.feature_names, self._class_names())
 
-    def _one_epoch(self, fitting: Fitting, phase: Phase) -> Parameters:
+    def _one_epoch(self, fitting: Fitting, phase: Phase) -> Any:
         """Train the initial tree of a fitting for one epoch on all its rows."""
         rows = fitting.rows(fitting.data.sample)
         plan = Plan(fitting.problem, fitting.topology, rows, self.batch_size, 0.0, self.engine, self.device)
@@ -160,7 +160,7 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             run = begin(
                 plan, fitting.first_parameters(), (phase,), np.random.default_rng(0), number=0, l1=self.l1 or 0.0
             )
-            run.advance()
+            run.start().advance()
         self.history_.epochs.extend(run.finish().epochs)
         return parameters_of(run)
 

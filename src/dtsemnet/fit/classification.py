@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -14,7 +14,16 @@ from dtsemnet.fit.fitting import Fitting
 from dtsemnet.fit.leaves import class_table, count_classes, frequencies
 from dtsemnet.fit.search import Candidate, Plan, begin, parameters_of
 from dtsemnet.fit.settings import CLASSIFICATION, PAPER_CLASSIFICATION, Setting, classification_phases
-from dtsemnet.training import Callback, Classification, Context, Engine, History, Parameters, Training, validation_error
+from dtsemnet.training import (
+    Callback,
+    ClassEngine,
+    Classification,
+    ClassParameters,
+    Context,
+    History,
+    Training,
+    validation_error,
+)
 from dtsemnet.tree import Tree
 
 __all__ = ["ClassFitting", "deal_classes"]
@@ -52,10 +61,9 @@ class ReassignLeaves(Callback):
         temperatures = [epoch.step.temperature for epoch in context.history.epochs[-2:]]
         if len(temperatures) < 2 or not (temperatures[0] > 0 and temperatures[1] == 0):
             return
-        engine = context.engine
+        engine = cast(ClassEngine, context.engine)
         assert isinstance(self.problem, Classification)
         held = engine.parameters().leaf_class
-        assert held is not None
         leaf = engine.reached(self.rows.X)
         table = class_table(leaf, self.rows.y, self.rows.weight, len(held), self.problem.n_classes)
         engine.assign(np.where(table.sum(axis=1) > 0, table.argmax(axis=1), held))
@@ -94,14 +102,14 @@ class ClassFitting(Fitting):
         """Anneal once more, which frees splits that are stuck; the loss stays as bounded as it ended."""
         return replace(setting, first_q=setting.q)
 
-    def first_parameters(self) -> Parameters:
+    def first_parameters(self) -> ClassParameters:
         assert self.init is not None
-        return Parameters(self.first_splits(self.rng, self.init), leaf_class=self.init.leaf_class)
+        return ClassParameters(self.first_splits(self.rng, self.init), self.init.leaf_class)
 
     def begin(
         self, plan: Plan, number: int, setting: Setting, train: Sample, rng: Any, init: Tree | None, n_epochs: int
-    ) -> Training:
-        parameters = Parameters(self.first_splits(rng, init), leaf_class=self._first_classes(train, setting, init))
+    ) -> Training[Any]:
+        parameters = ClassParameters(self.first_splits(rng, init), self._first_classes(train, setting, init))
         phases = classification_phases(self.options.training, setting, n_epochs)
         return begin(
             plan, parameters, phases, rng, number=number, weight_decay=setting.weight_decay, l1=setting.l1,
@@ -109,7 +117,7 @@ class ClassFitting(Fitting):
         )  # fmt: skip
 
     def judge(
-        self, run: Training, number: int, setting: Setting, train: Sample, validation: Sample | None
+        self, run: Training[ClassEngine], number: int, setting: Setting, train: Sample, validation: Sample | None
     ) -> Candidate:
         found = parameters_of(run)
         tree, error = self._with_leaves(self.skeleton(found.splits), found.leaf_class, train)
@@ -125,7 +133,7 @@ class ClassFitting(Fitting):
         found = self.judge(run, best.number, best.setting, sample, None)
         return replace(found, history=best.history.followed_by(run.history))
 
-    def monitor(self, validation: Sample) -> Callable[[Engine], float]:
+    def monitor(self, validation: Sample) -> Callable[[ClassEngine], float]:
         return validation_error(self.rows(validation))
 
     def as_it_is(self, tree: Tree, train: Sample, validation: Sample | None) -> Candidate:

@@ -22,7 +22,7 @@ from dtsemnet.fit.data import Sample, Scaling, split
 from dtsemnet.fit.search import Candidate, Plan, race
 from dtsemnet.fit.settings import Setting, n_epochs_for
 from dtsemnet.kernels.threads import one_thread
-from dtsemnet.training import Engine, History, Parameters, Problem, ProgressBar, Rows, Training
+from dtsemnet.training import History, Parameters, Problem, ProgressBar, Rows, Training
 from dtsemnet.tree import Topology, Tree
 
 __all__ = ["Fitting", "Outcome", "TrainingData"]
@@ -127,12 +127,12 @@ class Fitting(ABC):
     @abstractmethod
     def begin(
         self, plan: Plan, number: int, setting: Setting, train: Sample, rng: Any, init: Tree | None, n_epochs: int
-    ) -> Training:
+    ) -> Training[Any]:
         """Make one start ready, from a tree or at random."""
 
     @abstractmethod
     def judge(
-        self, run: Training, number: int, setting: Setting, train: Sample, validation: Sample | None
+        self, run: Training[Any], number: int, setting: Setting, train: Sample, validation: Sample | None
     ) -> Candidate:
         """Make a tree of what a run has found, and tell how it does."""
 
@@ -141,7 +141,7 @@ class Fitting(ABC):
         """Use the rows that were set aside."""
 
     @abstractmethod
-    def monitor(self, validation: Sample) -> Callable[[Engine], float]:
+    def monitor(self, validation: Sample) -> Callable[[Any], float]:
         """Value of an engine in training, for early stopping."""
 
     @abstractmethod
@@ -217,12 +217,12 @@ class Fitting(ABC):
         )  # fmt: skip
         return candidates if self.init is None else [self.as_it_is(self.init, train, validation), *candidates]
 
-    def train_on(self, plan: Plan, best: Candidate, rng: Any) -> Training:
+    def train_on(self, plan: Plan, best: Candidate, rng: Any) -> Training[Any]:
         """Train the best tree on with all rows: it was chosen for what it is, so it is not thrown away."""
         setting = self.last(best.setting)
         n_epochs = round(LAST_SHARE * self.n_epochs(self.data.sample, FEWEST_TO_CHOOSE))
         n_epochs = max(n_epochs, FEWEST_TO_KEEP if self.options.max_iter is None else 1)
-        run = self.begin(plan, best.number, setting, self.data.sample, rng, best.tree, n_epochs)
+        run = self.begin(plan, best.number, setting, self.data.sample, rng, best.tree, n_epochs).start()
         run.advance()
         run.finish()
         return run

@@ -14,13 +14,19 @@ from dtsemnet.fit.fitting import Fitting, TrainingData
 from dtsemnet.fit.leaves import PENALTIES, guard_of, leaves_of, ridge_paths, update_leaves
 from dtsemnet.fit.search import Candidate, Plan, begin, parameters_of
 from dtsemnet.fit.settings import PAPER_REGRESSION, REGRESSION, Setting, regression_phases
-from dtsemnet.training import Engine, History, Parameters, Regression, Step, Training, validation_loss
+from dtsemnet.training import (
+    History,
+    Regression,
+    RegressionEngine,
+    RegressionParameters,
+    Step,
+    Training,
+    TreeEngine,
+    validation_loss,
+)
 from dtsemnet.tree import Tree
 
 __all__ = ["LeafFitting"]
-
-
-LOSSES = {"squared_error": "squared", "absolute_error": "absolute", "huber": "huber", "quantile": "pinball"}
 
 
 class Way(NamedTuple):
@@ -51,7 +57,7 @@ class LeafFitting(Fitting):
     def problem(self) -> Regression:
         o = self.options
         parameter = o.quantile if o.loss == "quantile" else o.huber_delta
-        return Regression(self.data.sample.y.shape[1], o.leaf == "linear", LOSSES[o.loss], parameter)  # type: ignore[arg-type]
+        return Regression(self.data.sample.y.shape[1], o.leaf == "linear", o.loss, parameter)
 
     @property
     def settings(self) -> tuple[Setting, ...]:
@@ -80,21 +86,20 @@ class LeafFitting(Fitting):
         """The same rows with standardised targets."""
         return Sample(sample.X, sample.index, self._standard(sample), sample.weight)
 
-    def first_parameters(self) -> Parameters:
-        return Parameters(self.first_splits(self.rng, self.init), self._first_leaves(self.rng, self.init))
+    def first_parameters(self) -> RegressionParameters:
+        return RegressionParameters(self.first_splits(self.rng, self.init), self._first_leaves(self.rng, self.init))
 
     def begin(
         self, plan: Plan, number: int, setting: Setting, train: Sample, rng: Any, init: Tree | None, n_epochs: int
-    ) -> Training:
-        parameters = Parameters(self.first_splits(rng, init), self._first_leaves(rng, init))
+    ) -> Training[Any]:
+        parameters = RegressionParameters(self.first_splits(rng, init), self._first_leaves(rng, init))
         phases = regression_phases(self.options.training, setting, n_epochs, closed_form=self.closed_form)
         return begin(plan, parameters, phases, rng, number=number, weight_decay=setting.weight_decay, l1=setting.l1)
 
     def judge(
-        self, run: Training, number: int, setting: Setting, train: Sample, validation: Sample | None
+        self, run: Training[RegressionEngine], number: int, setting: Setting, train: Sample, validation: Sample | None
     ) -> Candidate:
         found = parameters_of(run)
-        assert found.leaves is not None
         skeleton = self.skeleton(found.splits)
         if self.closed_form:
             tree, merit, way = self._refit(skeleton, train, validation)
@@ -116,7 +121,7 @@ class LeafFitting(Fitting):
         tree, _, _ = self._refit(self.skeleton(parameters_of(run).splits), self.data.sample, None, [best.way])
         return replace(best, tree=tree, history=best.history.followed_by(run.history))
 
-    def monitor(self, validation: Sample) -> Callable[[Engine], float]:
+    def monitor(self, validation: Sample) -> Callable[[TreeEngine], float]:
         return validation_loss(self.rows(validation), Step(0.0))
 
     def as_it_is(self, tree: Tree, train: Sample, validation: Sample | None) -> Candidate:
@@ -179,9 +184,9 @@ class LeafFitting(Fitting):
     def _loss(self, residual: Floats) -> Floats:
         """The loss that the user asked for, of standardised residuals."""
         name, parameter, size = self.problem.loss, self.problem.parameter, np.abs(residual)
-        if name == "squared":
+        if name == "squared_error":
             return np.square(residual)
-        if name == "absolute":
+        if name == "absolute_error":
             return size
         if name == "huber":
             return np.where(size <= parameter, residual**2 / 2, parameter * (size - parameter / 2))

@@ -24,7 +24,6 @@ from dtsemnet.kernels.threads import one_thread
 from dtsemnet.training import (
     Callback,
     Checkpoint,
-    Engine,
     History,
     Parameters,
     Penalties,
@@ -33,6 +32,7 @@ from dtsemnet.training import (
     ProgressBar,
     Rows,
     Training,
+    TreeEngine,
     cpu_engine,
 )
 from dtsemnet.tree import Topology, Tree
@@ -66,7 +66,7 @@ class Plan:
     clip: float
     engine: str
     device: str | None
-    monitor: Callable[[Engine], float] | None = None
+    monitor: Callable[[Any], float] | None = None
     patience: int | None = None
     tol: float = 0.0
     checkpoint: str | Path | None = None
@@ -85,17 +85,15 @@ def begin(
     weight_decay: float = 0.0,
     l1: float = 0.0,
     callbacks: Sequence[Callback] = (),
-) -> Training:
+) -> Training[Any]:
     """Make a start ready to be trained."""
-    make: Callable[..., Any] = cpu_engine
+    make: Callable[..., TreeEngine] = cpu_engine
     if plan.engine == "torch":
         from dtsemnet.training.torch import torch_engine
 
         make = functools.partial(torch_engine, device=plan.device or "cpu")
-    penalties = Penalties(split_decay=weight_decay, split_l1=l1, clip=plan.clip)
-    engine: Engine = make(
-        plan.problem, plan.topology, plan.rows, parameters, batch_size=plan.batch_size, penalties=penalties
-    )
+    penalties = Penalties(weight_decay, l1, plan.clip)
+    engine = make(plan.problem, plan.topology, plan.rows, parameters, batch_size=plan.batch_size, penalties=penalties)
     shown = [plan.bar.run(f"{plan.stage} {number + 1}")] if plan.bar else []
     kept = None if plan.checkpoint is None else Checkpoint(Path(plan.checkpoint) / f"{plan.stage}-{number}.npz")
     return Training(
@@ -104,10 +102,10 @@ def begin(
     )  # fmt: skip
 
 
-def parameters_of(run: Training) -> Parameters:
+def parameters_of(run: Training[Any]) -> Any:
     """What a run has found so far."""
-    found = run.engine.parameters()
-    if not all(np.isfinite(array).all() for array in (found.splits, found.leaves) if array is not None):
+    found: Parameters = run.engine.parameters()
+    if not all(np.isfinite(array).all() for array in vars(found).values()):
         raise FloatingPointError(
             "training left numbers that are not finite; lower learning_rate, or look for huge values in X and y."
         )
@@ -115,8 +113,8 @@ def parameters_of(run: Training) -> Parameters:
 
 
 def race(
-    start: Callable[[int], Training],
-    judge: Callable[[int, Training], Candidate],
+    start: Callable[[int], Training[Any]],
+    judge: Callable[[int, Training[Any]], Candidate],
     n_starts: int,
     n_jobs: int | None,
     pause: float | None,
@@ -126,7 +124,7 @@ def race(
     A Ctrl-C ends the start that runs; the others stay as they are, and those that have not begun are skipped.
     """
     each = _each if joblib.effective_n_jobs(n_jobs) == 1 or n_starts == 1 else functools.partial(_at_once, n_jobs)
-    runs: dict[int, Training] = {}
+    runs: dict[int, Training[Any]] = {}
     candidates: dict[int, Candidate] = {}
     interrupted = False
 
@@ -134,11 +132,11 @@ def race(
         nonlocal interrupted
         if interrupted:
             return
-        run = runs[number] = start(number)
+        run = runs[number] = start(number).start()
         run.advance(1.0 if pause is None else pause)
-        if pause is not None and run.history.merit is None:
-            run.history.merit = list(judge(number, run).merit)
-            run.keep()  # a run resumed behind the pause must be compared as it was there
+        if pause is not None and run.score is None:
+            run.score = judge(number, run).merit
+            run.write_checkpoint()  # a run resumed behind the pause must be compared as it was there
         interrupted |= run.history.stopped == "interrupt"
 
     def to_the_end(number: int) -> None:
@@ -154,10 +152,11 @@ def race(
         each(to_the_pause, range(n_starts))
         kept = sorted(runs)
         if pause is not None:
-            kept = sorted(kept, key=lambda number: (runs[number].history.merit, number))[: (n_starts + 1) // 2]
+            kept = sorted(kept, key=lambda number: (runs[number].score, number))[: (n_starts + 1) // 2]
             for number in set(runs) - set(kept):
-                dropped = runs.pop(number).finish()
-                logger.info("start %d: %s after %d epochs, dropped", number, dropped.merit, len(dropped))
+                dropped = runs.pop(number)
+                dropped.finish()
+                logger.info("start %d: %s after %d epochs, dropped", number, dropped.score, len(dropped.history))
         each(to_the_end, sorted(kept))
     return [candidates[number] for number in sorted(candidates)]
 

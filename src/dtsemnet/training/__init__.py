@@ -1,29 +1,33 @@
-"""Training: engines that run one epoch, the loop around them, schedules, callbacks, checkpoints and history."""
+"""Training: engines that train for one epoch, the loop around them, schedules, callbacks, checkpoints and history."""
 
 from dtsemnet.training.callbacks import Callback, Context, ProgressBar, validation_error, validation_loss
-from dtsemnet.training.checkpoint import Checkpoint
 from dtsemnet.training.cpu import cpu_engine
 from dtsemnet.training.engine import (
     ALL,
+    ClassEngine,
     Classification,
+    ClassParameters,
     Engine,
-    Gradients,
     Parameters,
     Penalties,
     Problem,
     Regression,
+    RegressionEngine,
+    RegressionParameters,
     Rows,
     Step,
+    TreeEngine,
 )
 from dtsemnet.training.history import Epoch, History
-from dtsemnet.training.loop import Training, train
-from dtsemnet.training.phases import Phase, algorithm_1
-from dtsemnet.training.schedules import Constant, Cosine, Decay, Geometric, Linear, Schedule, Steps
+from dtsemnet.training.loop import Checkpoint, Training
+from dtsemnet.training.schedules import Constant, Cosine, Decay, Geometric, Linear, Phase, Schedule, algorithm_1
 
 __all__ = [
     "ALL",
     "Callback",
     "Checkpoint",
+    "ClassEngine",
+    "ClassParameters",
     "Classification",
     "Constant",
     "Context",
@@ -32,7 +36,6 @@ __all__ = [
     "Engine",
     "Epoch",
     "Geometric",
-    "Gradients",
     "History",
     "Linear",
     "Parameters",
@@ -41,14 +44,15 @@ __all__ = [
     "Problem",
     "ProgressBar",
     "Regression",
+    "RegressionEngine",
+    "RegressionParameters",
     "Rows",
     "Schedule",
     "Step",
-    "Steps",
     "Training",
+    "TreeEngine",
     "algorithm_1",
     "cpu_engine",
-    "train",
     "validation_error",
     "validation_loss",
 ]

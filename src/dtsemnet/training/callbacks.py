@@ -1,4 +1,4 @@
-"""What may look on, or lend a hand, between two epochs."""
+"""What is called between epochs: callbacks, the progress bar, and the values that early stopping watches."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from dtsemnet.training.engine import Engine, Rows, Step
+from dtsemnet.training.engine import ClassEngine, Engine, Rows, Step, TreeEngine
 from dtsemnet.training.history import Epoch, History
 
 __all__ = ["Callback", "Context", "ProgressBar", "validation_error", "validation_loss"]
@@ -18,7 +18,17 @@ __all__ = ["Callback", "Context", "ProgressBar", "validation_error", "validation
 
 @dataclass(frozen=True)
 class Context:
-    """What a callback sees: the engine, how many epochs are planned, and the history so far."""
+    """What a callback sees of a run.
+
+    Parameters
+    ----------
+    engine : Engine
+        The engine that is trained; a callback may change its state.
+    n_epochs : int
+        Number of epochs planned, those before a resume included.
+    history : History
+        The epochs that have ended.
+    """
 
     engine: Engine
     n_epochs: int
@@ -26,31 +36,40 @@ class Context:
 
     @property
     def last(self) -> Epoch:
-        """The epoch just ended."""
+        """The epoch that has just ended."""
         return self.history.epochs[-1]
 
 
 class Callback:
-    """Base class: override what is needed."""
+    """Base class of callbacks: override the methods that you need. Each receives the context of the run."""
 
     def on_start(self, context: Context) -> None:
-        """Before the first epoch."""
+        """Called before the first epoch, or before the next one if the run was resumed from a checkpoint."""
 
     def on_epoch(self, context: Context) -> None:
-        """After each epoch, before its checkpoint is written, so that a change to the engine is kept."""
+        """Called after each epoch, before its checkpoint is written, so that the checkpoint has your changes."""
 
     def on_end(self, context: Context) -> None:
-        """When training ends, early or not."""
+        """Called when training ends, early or not."""
 
 
-class ProgressBar(Callback):
-    """A bar with the loss and the time left, on standard error.
+class ProgressBar:
+    """A display on standard error with one line per run: epochs, loss, time left.
 
-    Several runs share one display, also from threads, within ``with bar:`` and as ``bar.run(title)`` each.
+    Runs may be in several threads. Enter the display, and give each run the callback that shows it.
+
+    Parameters
+    ----------
+    console : rich.console.Console, optional
+        Where to draw; standard error by default.
+
+    Examples
+    --------
+    >>> with ProgressBar(Console(quiet=True)) as bar:
+    ...     callbacks = [bar.run("start 1")]
     """
 
-    def __init__(self, title: str = "training", console: Console | None = None) -> None:
-        self.title = title
+    def __init__(self, console: Console | None = None) -> None:
         self.progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -60,9 +79,9 @@ class ProgressBar(Callback):
             console=console or Console(stderr=True),
         )
 
-    def run(self, title: str) -> _Run:
-        """A callback that shows one run on this display."""
-        return _Run(self.progress, title)
+    def run(self, title: str) -> Callback:
+        """Make the callback that shows one run under ``title``."""
+        return _Line(self.progress, title)
 
     def __enter__(self) -> Self:
         self.progress.start()
@@ -71,20 +90,9 @@ class ProgressBar(Callback):
     def __exit__(self, *error: object) -> None:
         self.progress.stop()
 
-    def on_start(self, context: Context) -> None:
-        self.progress.start()
-        self.only = self.run(self.title)
-        self.only.on_start(context)
 
-    def on_epoch(self, context: Context) -> None:
-        self.only.on_epoch(context)
-
-    def on_end(self, context: Context) -> None:
-        self.progress.stop()
-
-
-class _Run(Callback):
-    """One line of a display."""
+class _Line(Callback):
+    """One line of the display."""
 
     def __init__(self, progress: Progress, title: str) -> None:
         self.progress, self.title = progress, title
@@ -104,18 +112,16 @@ class _Run(Callback):
             self.progress.stop_task(self.task)
 
 
-def validation_loss(rows: Rows, step: Step) -> Callable[[Engine], float]:
-    """Monitor the mean loss of rows under fixed settings, such as those of the hard tree."""
+def validation_loss(rows: Rows, step: Step) -> Callable[[TreeEngine], float]:
+    """Make a monitor of the mean loss of ``rows`` under fixed settings, such as those of the hard tree."""
     return lambda engine: engine.loss(rows, step)
 
 
-def validation_error(rows: Rows) -> Callable[[Engine], float]:
-    """Monitor the share of rows, by weight, that reach a leaf of another class."""
+def validation_error(rows: Rows) -> Callable[[ClassEngine], float]:
+    """Make a monitor of the share of ``rows``, by weight, that reach a leaf of another class."""
 
-    def error(engine: Engine) -> float:
-        leaf_class = engine.parameters().leaf_class
-        assert leaf_class is not None
-        wrong = leaf_class[engine.reached(rows.X)] != rows.y
+    def error(engine: ClassEngine) -> float:
+        wrong = engine.parameters().leaf_class[engine.reached(rows.X)] != rows.y
         return float(np.average(wrong, weights=rows.weight))
 
     return error

@@ -13,11 +13,12 @@ from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.kernels import epoch, evaluate, regression
 from dtsemnet.training.engine import (
     Classification,
-    Gradients,
+    ClassParameters,
     Parameters,
     Penalties,
     Problem,
     Regression,
+    RegressionParameters,
     Rows,
     Step,
     digest,
@@ -33,10 +34,10 @@ SELECTORS = {
     "augmented": regression.AUGMENTED,
 }
 LOSSES = {
-    "squared": regression.SQUARED,
-    "absolute": regression.ABSOLUTE,
+    "squared_error": regression.SQUARED,
+    "absolute_error": regression.ABSOLUTE,
     "huber": regression.HUBER,
-    "pinball": regression.PINBALL,
+    "quantile": regression.PINBALL,
 }
 
 
@@ -68,9 +69,8 @@ class _CpuEngine:
 
     def _rates(self, step: Step) -> epoch.Rates:
         p = self.penalties
-        leaf_rate = step.learning_rate if step.leaf_learning_rate is None else step.leaf_learning_rate
-        numbers = (step.learning_rate, leaf_rate, p.split_decay, p.leaf_decay, p.split_l1, p.split_l2, p.leaf_l1)
-        return epoch.Rates(*map(float, (*numbers, p.leaf_l2, p.clip)))
+        numbers = (step.learning_rate, step.rate_of_leaves, p.weight_decay, 0, p.l1, 0, 0, 0, p.clip)
+        return epoch.Rates(*map(float, numbers))
 
     def _finish(self, total: float, taken: int, order: Ints) -> float:
         self.n_steps += taken
@@ -101,7 +101,7 @@ class CpuClassification(_CpuEngine):
     problem: Classification
 
     def __init__(
-        self, problem: Problem, topology: Topology, rows: Rows, parameters: Parameters, **options: Any
+        self, problem: Classification, topology: Topology, rows: Rows, parameters: ClassParameters, **options: Any
     ) -> None:
         super().__init__(problem, topology, rows, parameters, **options)
         self.arrays["leaf_class"] = np.array(parameters.leaf_class, dtype=np.int64)
@@ -122,16 +122,8 @@ class CpuClassification(_CpuEngine):
         )  # fmt: skip
         return total / float(rows.weight.sum(dtype=np.float64))
 
-    def gradients(self, rows: Rows, step: Step) -> tuple[float, Gradients]:
-        gradient = np.empty_like(self.arrays["splits"])
-        total = epoch.class_gradients(
-            evaluate.with_ones(rows.X), rows.y, rows.weight, self.children, self.arrays["leaf_class"],
-            self.problem.n_classes, self.arrays["splits"], float(step.temperature), float(step.q), gradient,
-        )  # fmt: skip
-        return total / len(rows.X), Gradients(gradient)
-
-    def parameters(self) -> Parameters:
-        return Parameters(self.arrays["splits"].copy(), leaf_class=self.arrays["leaf_class"].copy())
+    def parameters(self) -> ClassParameters:
+        return ClassParameters(self.arrays["splits"].copy(), self.arrays["leaf_class"].copy())
 
     def assign(self, leaf_class: Ints) -> None:
         self.arrays["leaf_class"][...] = leaf_class
@@ -143,10 +135,9 @@ class CpuRegression(_CpuEngine):
     problem: Regression
 
     def __init__(
-        self, problem: Problem, topology: Topology, rows: Rows, parameters: Parameters, **options: Any
+        self, problem: Regression, topology: Topology, rows: Rows, parameters: RegressionParameters, **options: Any
     ) -> None:
         super().__init__(problem, topology, rows, parameters, **options)
-        assert parameters.leaves is not None
         self._hold("leaves", parameters.leaves)
 
     def _selection(self, step: Step) -> tuple[int, int, float, int, float]:
@@ -171,19 +162,8 @@ class CpuRegression(_CpuEngine):
         )  # fmt: skip
         return total / float(rows.weight.sum(dtype=np.float64))
 
-    def gradients(self, rows: Rows, step: Step) -> tuple[float, Gradients]:
-        splits, leaves = np.empty_like(self.arrays["splits"]), np.empty_like(self.arrays["leaves"])
-        total = epoch.leaf_gradients(
-            evaluate.with_ones(rows.X), rows.y, rows.weight, self.children, self.arrays["splits"],
-            self.arrays["leaves"], *self._selection(step), splits, leaves,
-        )  # fmt: skip
-        return total / len(rows.X), Gradients(splits, leaves)
-
-    def parameters(self) -> Parameters:
-        return Parameters(self.arrays["splits"].copy(), self.arrays["leaves"].copy())
-
-    def assign(self, leaf_class: Ints) -> None:
-        raise TypeError("the leaves of a regression tree hold no classes.")
+    def parameters(self) -> RegressionParameters:
+        return RegressionParameters(self.arrays["splits"].copy(), self.arrays["leaves"].copy())
 
 
 def cpu_engine(
@@ -195,6 +175,21 @@ def cpu_engine(
     batch_size: int = 128,
     penalties: Penalties | None = None,
 ) -> CpuClassification | CpuRegression:
-    """Make the engine for a problem."""
-    make = CpuClassification if isinstance(problem, Classification) else CpuRegression
+    """Make the compiled engine for a problem.
+
+    Parameters
+    ----------
+    problem : Classification or Regression
+    topology : Topology
+        Shape of the tree.
+    rows : Rows
+        The rows to train on.
+    parameters : ClassParameters or RegressionParameters
+        Where training starts, copied.
+    batch_size : int, default=128
+        Rows per step of the optimizer.
+    penalties : Penalties
+        Weight decay, L1 penalty and limit of the gradient; none by default.
+    """
+    make: Any = CpuClassification if isinstance(problem, Classification) else CpuRegression
     return make(problem, topology, rows, parameters, batch_size=batch_size, penalties=penalties or Penalties())

@@ -1,22 +1,26 @@
-"""What an engine is: it holds parameters and rows, and runs one epoch when told how.
+"""What an engine is: it holds rows and parameters, and trains the parameters for one epoch at a time.
 
-Parts of the contract:
+The parts of the contract:
 
 - a *problem* (:class:`Classification` or :class:`Regression`) says what the
   leaves hold and what the loss is;
-- :class:`Parameters` are the numbers that are trained, in the coordinates of
-  the rows handed in;
-- a :class:`Step` says how one epoch is run: rates, k, temperature, q;
-- :class:`Penalties` stay the same over all epochs.
+- *parameters* (:class:`ClassParameters` or :class:`RegressionParameters`) are
+  the numbers that are trained, in the coordinates of the rows;
+- a :class:`Step` holds the settings of one epoch: learning rates, k,
+  temperature, q;
+- :class:`Penalties` are the same in every epoch.
 
-Two engines keep this contract: ``cpu`` (compiled loops) and ``torch``
-(autograd, any device). In float64 their losses and gradients agree to rounding.
+The training loop needs the four methods of :class:`Engine` and nothing else, so
+that any method that trains in epochs can use it. The engines of DTSemNet are
+:class:`TreeEngine`: they also evaluate rows and give their parameters. There
+are two of them, ``cpu`` (compiled loops) and ``torch`` (autograd, any device).
+In float64 their losses and gradients agree to rounding.
 """
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -26,45 +30,57 @@ from dtsemnet.tree import Topology
 
 __all__ = [
     "ALL",
+    "ClassEngine",
+    "ClassParameters",
     "Classification",
     "Engine",
-    "Gradients",
     "Parameters",
     "Penalties",
     "Problem",
     "Regression",
+    "RegressionEngine",
+    "RegressionParameters",
     "Rows",
+    "SelectorName",
     "Step",
+    "TreeEngine",
 ]
 
-
 ALL = 2**31 - 1
-"""As ``k``: every leaf takes part."""
+"""As ``k``: every leaf takes part in a prediction."""
+
+LossName = Literal["squared_error", "absolute_error", "huber", "quantile"]
+"""The regression losses, by the names that scikit-learn gives them."""
+
+SelectorName = Literal["top_k", "straight_through", "augmented"]
+"""How the leaves that predict and learn are chosen (regression)."""
 
 
 @dataclass(frozen=True)
 class Classification:
-    """Leaves hold classes; cross-entropy over pooled leaf logits."""
+    """Leaves hold classes; the loss is cross-entropy over pooled leaf logits."""
 
     n_classes: int
 
 
 @dataclass(frozen=True)
 class Regression:
-    """Leaves hold numbers or linear models.
+    """Leaves hold constants or linear models.
 
     Parameters
     ----------
-    loss : {"squared", "absolute", "huber", "pinball"}
-    parameter : float
-        Where Huber's loss turns linear, or the quantile of the pinball loss.
+    n_outputs : int
+        Number of targets.
     linear : bool
-        Linear models in the leaves, else constants.
+        Linear models in the leaves if True, constants if False.
+    loss : {"squared_error", "absolute_error", "huber", "quantile"}
+    parameter : float
+        The residual from which Huber's loss is linear, or the quantile.
     """
 
     n_outputs: int = 1
     linear: bool = True
-    loss: Literal["squared", "absolute", "huber", "pinball"] = "squared"
+    loss: LossName = "squared_error"
     parameter: float = 0.0
 
 
@@ -72,42 +88,67 @@ Problem = Classification | Regression
 
 
 class Rows(NamedTuple):
-    """Rows as an engine wants them: C-ordered, one float dtype, weights with mean 1."""
+    """Rows in the form that engines read: C-ordered, one float dtype, weights with mean 1."""
 
     X: Floats
     y: Array
-    """Class codes (n,), or targets (n, n_outputs)."""
+    """Class codes (n_rows,), or targets (n_rows, n_outputs)."""
     weight: Floats
 
 
 @dataclass(frozen=True)
-class Parameters:
-    """The numbers that are trained; the last column of each matrix is the bias.
+class ClassParameters:
+    """What a classifier trains.
 
-    ``splits`` has shape (n_splits, n_features + 1); ``leaves`` has shape (n_leaves * n_outputs,
-    n_features + 1 or 1), or is None where leaves hold classes, told by ``leaf_class`` (n_leaves,).
+    Parameters
+    ----------
+    splits : array of shape (n_splits, n_features + 1)
+        One hyperplane per row, the bias last.
+    leaf_class : array of int, shape (n_leaves,)
+        Class of each leaf. The gradient does not change it; see :meth:`ClassEngine.assign`.
     """
 
     splits: Floats
-    leaves: Floats | None = None
-    leaf_class: Ints | None = None
+    leaf_class: Ints
+
+
+@dataclass(frozen=True)
+class RegressionParameters:
+    """What a regressor trains.
+
+    Parameters
+    ----------
+    splits : array of shape (n_splits, n_features + 1)
+        One hyperplane per row, the bias last.
+    leaves : array of shape (n_leaves * n_outputs, n_features + 1 or 1)
+        One model per leaf and output, the bias last; constant leaves have the bias alone.
+    """
+
+    splits: Floats
+    leaves: Floats
+
+
+Parameters = ClassParameters | RegressionParameters
 
 
 @dataclass(frozen=True)
 class Step:
-    """How one epoch is run.
+    """The settings of one epoch.
 
     Parameters
     ----------
-    learning_rate, leaf_learning_rate : float
-        Step size of splits and of leaves; 0 leaves them as they are. None: the same as the splits'.
+    learning_rate : float
+        Step size of the splits; 0 leaves them unchanged.
+    leaf_learning_rate : float, optional
+        Step size of the leaves; 0 leaves them unchanged, None means the step size of the splits.
     k : int
-        Leaves that take part in a prediction (regression); ``ALL`` for every leaf.
+        Number of leaves that take part in a prediction (regression); ``ALL`` for every leaf.
     temperature : float
-        Of the pooling of classes (0 is the max) or of the softmax over the selected leaves.
+        Temperature of the class pooling (0 is the maximum), or of the softmax over the selected leaves.
     q : float
         Exponent of the bounded classification loss; 0 is cross-entropy.
     selector : {"top_k", "straight_through", "augmented"}
+        How leaves are selected (regression).
     """
 
     learning_rate: float
@@ -115,84 +156,116 @@ class Step:
     k: int = 1
     temperature: float = 0.0
     q: float = 0.0
-    selector: Literal["top_k", "straight_through", "augmented"] = "top_k"
+    selector: SelectorName = "top_k"
+
+    @property
+    def rate_of_leaves(self) -> float:
+        """Step size of the leaves, as a number."""
+        return self.learning_rate if self.leaf_learning_rate is None else self.leaf_learning_rate
 
 
 @dataclass(frozen=True)
 class Penalties:
-    """Penalties of the training loss; decay is decoupled from the gradient (as in AdamW) and scales with the rate."""
+    """What is the same in every epoch beside the loss.
 
-    split_decay: float = 0.0
-    leaf_decay: float = 0.0
-    split_l1: float = 0.0
-    split_l2: float = 0.0
-    leaf_l1: float = 0.0
-    leaf_l2: float = 0.0
+    Parameters
+    ----------
+    weight_decay : float
+        Decay of the splits, decoupled from the gradient as in AdamW and multiplied by the learning rate.
+    l1 : float
+        Penalty on the absolute values of the splits.
+    clip : float
+        Largest norm of the gradient of all parameters together; larger gradients are scaled down. 0 for no limit.
+    """
+
+    weight_decay: float = 0.0
+    l1: float = 0.0
     clip: float = 0.0
 
 
-@dataclass(frozen=True)
-class Gradients:
-    """Gradient of the mean loss over some rows, shaped as the parameters."""
-
-    splits: Floats
-    leaves: Floats | None = field(default=None)
-
-
-def digest(rows: Rows, batch_size: int, penalties: Penalties) -> bytes:
-    """Fingerprint of what an engine is given once."""
-    content = hashlib.sha256(repr((batch_size, penalties)).encode())
-    for array in rows:
-        content.update(np.ascontiguousarray(array).data)
-    return content.digest()
-
-
-def not_finite(loss: float, batch: int, rows: list[int]) -> FloatingPointError:
-    """What an engine raises when the loss of a batch is no number."""
-    return FloatingPointError(
-        f"the loss became {loss} in batch {batch} of the epoch (rows {rows[:5]}...); "
-        "lower the learning rate, or look for huge values in X, y or the sample weights."
-    )
-
-
 class Engine(Protocol):
-    """Runs epochs on rows that it was given when it was made."""
-
-    problem: Problem
-    topology: Topology
+    """What the training loop needs: epochs on the rows that the engine holds, and a state to save and restore."""
 
     def run_epoch(self, order: Ints, step: Step) -> float:
-        """Train on the rows in ``order``, batch by batch; return the mean loss. Raises FloatingPointError on NaN."""
+        """Train for one epoch.
+
+        Parameters
+        ----------
+        order : array of int
+            The rows, in the order in which they are cut into batches.
+        step : Step
+            The settings of this epoch.
+
+        Returns
+        -------
+        float
+            The mean loss.
+
+        Raises
+        ------
+        FloatingPointError
+            If the loss of a batch is not finite.
+        """
         ...
+
+    def digest(self) -> bytes:
+        """Fingerprint of what training does not change: rows, batch size, penalties."""
+        ...
+
+    def state(self) -> dict[str, Array]:
+        """Copy of everything that training changes and that the next epoch depends on."""
+        ...
+
+    def restore(self, state: dict[str, Array]) -> None:
+        """Continue from a state that :meth:`state` returned."""
+        ...
+
+
+class TreeEngine(Engine, Protocol):
+    """An engine that trains the splits of a tree, and can be asked about other rows."""
+
+    topology: Topology
 
     def loss(self, rows: Rows, step: Step) -> float:
-        """Mean loss of rows, nothing trained."""
-        ...
-
-    def gradients(self, rows: Rows, step: Step) -> tuple[float, Gradients]:
-        """Mean loss of rows and its gradient, penalties apart, nothing trained."""
+        """Mean loss of some rows under the settings of ``step``; nothing is trained."""
         ...
 
     def reached(self, X: Floats) -> Ints:
-        """Leaf that each row reaches."""
+        """Leaf that each row of ``X`` reaches."""
         ...
 
     def parameters(self) -> Parameters:
         """Copy of the parameters."""
         ...
 
+
+class ClassEngine(TreeEngine, Protocol):
+    """An engine for classification."""
+
+    def parameters(self) -> ClassParameters: ...
+
     def assign(self, leaf_class: Ints) -> None:
-        """Give the leaves other classes."""
+        """Replace the class of each leaf, shape (n_leaves,)."""
         ...
 
-    def digest(self) -> bytes:
-        """Fingerprint of what stays the same: rows, batch size, penalties."""
-        ...
 
-    def state(self) -> dict[str, Array]:
-        """Copy of all else that the next epoch depends on."""
-        ...
+class RegressionEngine(TreeEngine, Protocol):
+    """An engine for regression."""
 
-    def restore(self, state: dict[str, Array]) -> None:
-        """Go on from a copy."""
-        ...
+    def parameters(self) -> RegressionParameters: ...
+
+
+def digest(rows: Rows, *settings: object) -> bytes:
+    """Fingerprint of the rows and of settings whose ``repr`` says all about them."""
+    content = hashlib.sha256(repr(settings).encode())
+    for array in rows:
+        content.update(np.ascontiguousarray(array).data)
+    return content.digest()
+
+
+def not_finite(loss: float, batch: int, rows: list[int]) -> FloatingPointError:
+    """Make the error for a batch whose loss is not finite."""
+    return FloatingPointError(
+        f"the loss became {loss} in batch {batch} of the epoch (rows {rows[:5]}...); "
+        "lower the learning rate, or look for huge values in X, y or the sample weights."
+    )

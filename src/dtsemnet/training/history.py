@@ -1,10 +1,10 @@
-"""What happened in training, one row an epoch."""
+"""The record of a training run, one row per epoch."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 from dtsemnet.training.engine import Step
 
@@ -13,7 +13,7 @@ __all__ = ["Epoch", "History"]
 
 @dataclass(frozen=True)
 class Epoch:
-    """One epoch: its number, settings, training loss and, where it was measured, the monitored value."""
+    """One epoch: its number, its settings, the training loss and, if it was measured, the monitored value."""
 
     epoch: int
     step: Step
@@ -24,17 +24,15 @@ class Epoch:
 
 @dataclass
 class History:
-    """Epochs in order, and which of them was the best.
+    """The epochs of a run in order, and which of them was the best.
 
-    ``history["loss"]`` reads one column, as does any field of :class:`Epoch` or of its step.
+    ``history["loss"]`` reads one column: any field of :class:`Epoch` or of its step.
     """
 
     epochs: list[Epoch] = field(default_factory=list)
     best_epoch: int | None = None
-    stopped: str | None = None
-    """Why training ended before its last epoch: "patience", "interrupt", or None."""
-    merit: list[float] | None = None
-    """How the run did when it was compared with others on the way."""
+    stopped: Literal["patience", "interrupt"] | None = None
+    """Why training ended before its last epoch, or None if it did not."""
 
     def __len__(self) -> int:
         return len(self.epochs)
@@ -46,7 +44,7 @@ class History:
         return [getattr(row, column) if hasattr(row, column) else getattr(row.step, column) for row in self.epochs]
 
     def followed_by(self, later: History) -> History:
-        """This run and one that went on from its end, the epochs counted through.
+        """Join this run and one that continued from its end; epochs are numbered through.
 
         Examples
         --------
@@ -58,11 +56,11 @@ class History:
         return History([*self.epochs, *moved], stopped=later.stopped)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain Python values, for JSON."""
+        """Convert to plain Python values, for JSON."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> History:
         """Undo :meth:`to_dict`."""
         epochs = [Epoch(**{**row, "step": Step(**row["step"])}) for row in content["epochs"]]
-        return cls(epochs, content["best_epoch"], content["stopped"], content["merit"])
+        return cls(epochs, content["best_epoch"], content["stopped"])

@@ -1,157 +1,241 @@
-"""The training loop: one for both engines and for every kind of tree.
+"""The training loop, for every engine, and the checkpoints that it resumes from.
 
-Each epoch draws an order of the rows, runs it through the engine, asks the
-monitor (lower is better) and keeps the best state. Training ends after the
-last phase, when patience runs out, or on Ctrl-C; in each case the best state
-so far is what it hands back.
+Each epoch draws an order of the rows, lets the engine train on them, evaluates
+the monitor (lower is better) and copies the state if it is the best so far.
+Training ends after the last phase, when patience runs out, or on Ctrl-C; in
+each case the engine is left in its best state.
+
+A checkpoint is one file that holds everything the rest of a run depends on: the
+state of the engine, its best state, the state of the random generator and the
+history. It is written after each epoch, aside and then moved into place, so
+that a kill leaves the old one or the new one. A run that resumes from it ends
+with the same bytes as a run that was never stopped.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
+import json
 import logging
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, Self, TypeVar
+from zipfile import BadZipFile
 
 import numpy as np
 
+from dtsemnet.arrays import Array
 from dtsemnet.training.callbacks import Callback, Context
-from dtsemnet.training.checkpoint import Checkpoint, Saved, State
 from dtsemnet.training.engine import Engine
 from dtsemnet.training.history import Epoch, History
-from dtsemnet.training.phases import Phase
+from dtsemnet.training.schedules import Phase
+from dtsemnet.tree.atomic import write_atomically
 
-__all__ = ["Training", "train"]
+__all__ = ["Checkpoint", "Training"]
 
 logger = logging.getLogger("dtsemnet")
 
+E = TypeVar("E", bound=Engine)
+State = dict[str, Array]
 
-class Training:
-    """A run that can be paused: trained on by :meth:`advance`, ended by :meth:`finish`.
+
+class Training(Generic[E]):
+    """A run: :meth:`start` it, :meth:`advance` it in one go or with pauses, then :meth:`finish` it.
 
     Parameters
     ----------
     engine : Engine
+        What is trained.
     phases : sequence of Phase
+        The settings of all epochs.
     rng : numpy.random.Generator
         Draws the order of the rows of each epoch.
     n_samples : int
-        Rows that the engine holds.
+        Number of rows that the engine holds.
     monitor : callable, optional
-        Value of an engine, lower is better. Without one the last state counts as the best.
-    monitor_from : int, default=0
-        First epoch whose state may be kept as the best.
+        Takes the engine and returns a number, lower is better. Without one the last state counts as the best.
     patience : int, optional
-        Stop after so many epochs without an improvement by more than ``tol``.
+        Stop after this many epochs without an improvement by more than ``tol``.
+    tol : float, default=0.0
+        Smallest decrease of the monitor that counts as an improvement.
+    callbacks : sequence of Callback
+        Called at the start, after each epoch and at the end.
     checkpoint : Checkpoint, optional
-        Where the run is kept after each epoch, and resumed from.
+        File that the run is written to after each epoch, and resumed from.
+
+    Attributes
+    ----------
+    history : History
+        The epochs that have ended.
+    score : tuple of float, optional
+        For the caller: how the run did when it was compared with others. Checkpoints keep it.
+
+    Examples
+    --------
+    >>> from dtsemnet.training import Classification, ClassParameters, Rows, cpu_engine
+    >>> from dtsemnet.tree import Topology
+    >>> rows = Rows(np.array([[0.0], [1.0]]), np.array([0, 1]), np.ones(2))
+    >>> start = ClassParameters(np.array([[-1.0, 0.2]]), np.array([0, 1]))
+    >>> engine = cpu_engine(Classification(2), Topology.complete(1), rows, start)
+    >>> run = Training(engine, [Phase(30, learning_rate=0.1)], np.random.default_rng(0), n_samples=2).start()
+    >>> run.advance()
+    >>> history = run.finish()
+    >>> history["loss"][-1] < history["loss"][0]
+    True
     """
 
     def __init__(
         self,
-        engine: Engine,
+        engine: E,
         phases: Sequence[Phase],
         rng: np.random.Generator,
         *,
         n_samples: int,
-        monitor: Callable[[Engine], float] | None = None,
-        monitor_from: int = 0,
+        monitor: Callable[[E], float] | None = None,
         patience: int | None = None,
         tol: float = 0.0,
         callbacks: Sequence[Callback] = (),
         checkpoint: Checkpoint | None = None,
     ) -> None:
-        self.engine, self.rng, self.n_samples = engine, rng, n_samples
-        self.monitor, self.monitor_from, self.patience, self.tol = monitor, monitor_from, patience, tol
+        self.engine, self.phases, self.rng, self.n_samples = engine, tuple(phases), rng, n_samples
+        self.monitor, self.patience, self.tol = monitor, patience, tol
         self.callbacks, self.checkpoint = callbacks, checkpoint
         self.steps = [phase.step(epoch) for phase in phases for epoch in range(phase.n_epochs)]
-        self.history, self._best = History(), None
-        self._name = _run_name(engine, phases, rng, n_samples) if checkpoint else ""
-        saved = checkpoint.read(self._name) if checkpoint else None
-        if saved:
-            engine.restore(saved.state)
-            rng.bit_generator.state = saved.rng
-            self.history, self._best = saved.history, saved.best
-        self._context = Context(engine, len(self.steps), self.history)
-        for callback in callbacks:
+        self.history = History()
+        self.score: tuple[float, ...] | None = None
+        self._best: State | None = None
+        self._fingerprint = ""
+
+    def start(self) -> Self:
+        """Resume from the checkpoint if its file exists, then call ``on_start`` of the callbacks. Returns self."""
+        if self.checkpoint is not None:
+            self._fingerprint = _fingerprint(self.engine, self.phases, self.rng, self.n_samples)
+            saved = self.checkpoint.read(self._fingerprint)
+            if saved is not None:
+                self.engine.restore(saved.state)
+                self.rng.bit_generator.state = saved.rng
+                self.history, self.score, self._best = saved.history, saved.score, saved.best
+        for callback in self.callbacks:
             callback.on_start(self._context)
+        return self
 
     def advance(self, share: float = 1.0) -> None:
-        """Train until that share of the epochs is done, patience runs out, or Ctrl-C is pressed."""
-        history, until = self.history, round(share * len(self.steps))
+        """Train until this share of all epochs is done, patience runs out, or Ctrl-C is pressed."""
+        until = round(share * len(self.steps))
         try:
-            while len(history) < until and history.stopped is None:
-                self._run_epoch()
-                if self.checkpoint and (len(history) % self.checkpoint.every == 0 or len(history) == until):
-                    self.keep()
+            while len(self.history) < until and self.history.stopped is None:
+                epoch, started = len(self.history), time.perf_counter()
+                try:
+                    loss = self.engine.run_epoch(self.rng.permutation(self.n_samples), self.steps[epoch])
+                except FloatingPointError as error:
+                    raise FloatingPointError(f"training stopped in epoch {epoch}: {error}") from None
+                self._end_epoch(loss, started)
         except KeyboardInterrupt:
-            history.stopped = "interrupt"
+            self.history.stopped = "interrupt"
             logger.warning(
-                "dtsemnet: interrupted after %d of %d epochs, keeping the best so far", len(history), len(self.steps)
+                "dtsemnet: interrupted after %d of %d epochs, keeping the best so far",
+                len(self.history),
+                len(self.steps),
             )
-        if history.stopped == "patience":
-            self.keep()
 
     def finish(self) -> History:
-        """Leave the engine in the best state seen."""
+        """Call ``on_end`` of the callbacks and leave the engine in the best state."""
         for callback in self.callbacks:
             callback.on_end(self._context)
         if self._best is not None:
             self.engine.restore(self._best)
         return self.history
 
-    def keep(self) -> None:
-        """Write the checkpoint, where there is one."""
-        if self.checkpoint:
-            saved = Saved(self.engine.state(), self._best, dict(self.rng.bit_generator.state), self.history)
-            self.checkpoint.write(self._name, saved)
+    def write_checkpoint(self) -> None:
+        """Write the checkpoint, if the run has one."""
+        if self.checkpoint is not None:
+            rng = dict(self.rng.bit_generator.state)
+            saved = Saved(self.engine.state(), self._best, rng, self.history, self.score)
+            self.checkpoint.write(self._fingerprint, saved)
 
-    def _run_epoch(self) -> None:
+    @property
+    def _context(self) -> Context:
+        return Context(self.engine, len(self.steps), self.history)
+
+    def _end_epoch(self, loss: float, started: float) -> None:
+        """Record an epoch, call the callbacks, update the best state and write the checkpoint."""
         epoch, history = len(self.history), self.history
-        started = time.perf_counter()
-        loss = _run_epoch(self.engine, self.rng.permutation(self.n_samples), self.steps[epoch], epoch)
-        value = self.monitor(self.engine) if self.monitor and epoch >= self.monitor_from else None
+        value = self.monitor(self.engine) if self.monitor else None
         history.epochs.append(Epoch(epoch, self.steps[epoch], loss, value, time.perf_counter() - started))
         for callback in self.callbacks:
             callback.on_epoch(self._context)
-        self._best = _keep_best(self.engine, history, self._best, value, self.tol)
+        if value is not None:
+            best = None if history.best_epoch is None else history.epochs[history.best_epoch].monitor
+            if best is None or value < best - self.tol:
+                history.best_epoch, self._best = epoch, self.engine.state()
         if self.patience is not None and history.best_epoch is not None and epoch - history.best_epoch >= self.patience:
             history.stopped = "patience"
+        self.write_checkpoint()
 
 
-def train(
-    engine: Engine, phases: Sequence[Phase], rng: np.random.Generator, *, n_samples: int, **options: Any
-) -> History:
-    """Train an engine to the end of its phases; it is left in the best state seen. Options are those of a run."""
-    run = Training(engine, phases, rng, n_samples=n_samples, **options)
-    try:
-        run.advance()
-    finally:
-        history = run.finish()
-    return history
+@dataclass(frozen=True)
+class Saved:
+    """The content of a checkpoint."""
+
+    state: State
+    best: State | None
+    rng: dict[str, Any]
+    history: History
+    score: tuple[float, ...] | None
 
 
-def _run_epoch(engine: Engine, order: Any, step: Any, epoch: int) -> float:
-    try:
-        return engine.run_epoch(order, step)
-    except FloatingPointError as error:
-        raise FloatingPointError(f"training stopped in epoch {epoch}: {error}") from None
+@dataclass(frozen=True)
+class Checkpoint:
+    """The file of a run: a numpy archive without pickled objects.
+
+    Parameters
+    ----------
+    path : str or Path
+        File to write; its folder is made if needed. If the file exists when training starts, training resumes from it.
+    """
+
+    path: str | Path
+
+    def write(self, fingerprint: str, saved: Saved) -> None:
+        """Write the content; ``fingerprint`` identifies the run that it belongs to."""
+        Path(self.path).parent.mkdir(parents=True, exist_ok=True)
+        about = {"run": fingerprint, "rng": saved.rng, "history": saved.history.to_dict(), "score": saved.score}
+        arrays = {f"state/{name}": array for name, array in saved.state.items()}
+        arrays |= {f"best/{name}": array for name, array in (saved.best or {}).items()}
+        archive = io.BytesIO()
+        np.savez(archive, text=np.array(json.dumps(about)), **arrays)  # type: ignore[arg-type]
+        write_atomically(self.path, archive.getvalue())
+
+    def read(self, fingerprint: str) -> Saved | None:
+        """Read the content, or return None if there is no file; refuse the file of a run with another fingerprint."""
+        if not Path(self.path).exists():
+            return None
+        try:
+            with np.load(self.path, allow_pickle=False) as archive:
+                about = json.loads(str(archive["text"]))
+                arrays = {name: archive[name] for name in archive.files if name != "text"}
+        except (BadZipFile, KeyError, OSError, ValueError) as error:
+            raise ValueError(f"checkpoint {self.path} cannot be read ({error}); delete it to start anew.") from error
+        if about["run"] != fingerprint:
+            raise ValueError(
+                f"checkpoint {self.path} belongs to another run (other data, settings or seed); "
+                "delete it or name another file."
+            )
+
+        def part(prefix: str) -> State:
+            return {key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)}
+
+        history, score = History.from_dict(about["history"]), about["score"]
+        return Saved(
+            part("state/"), part("best/") or None, about["rng"], history, None if score is None else tuple(score)
+        )
 
 
-def _keep_best(engine: Engine, history: History, best: State | None, value: float | None, tol: float) -> State | None:
-    """Copy the state if its value is the best so far; ``history.best_epoch`` tells which one that is."""
-    if value is None:
-        return best
-    earlier = None if history.best_epoch is None else history.epochs[history.best_epoch].monitor
-    if earlier is None or value < earlier - tol:
-        history.best_epoch = len(history) - 1
-        return engine.state()
-    return best
-
-
-def _run_name(engine: Engine, phases: Sequence[Phase], rng: np.random.Generator, n_samples: int) -> str:
-    """Fingerprint of a run at its start, so that a checkpoint of another run is not taken for this one."""
+def _fingerprint(engine: Engine, phases: Sequence[Phase], rng: np.random.Generator, n_samples: int) -> str:
+    """Identify a run at its start, so that the checkpoint of another run is not taken for its own."""
     content = hashlib.sha256(repr((tuple(phases), n_samples, rng.bit_generator.state)).encode())
     content.update(engine.digest())
     for name, array in sorted(engine.state().items()):

@@ -1,8 +1,12 @@
-"""Numbers that change over a phase of training: rates, k, temperatures, exponents.
+"""Numbers that change from epoch to epoch, and phases of training that use them.
 
-A schedule is called with the epoch and the number of epochs of its phase and
-gives the value for that epoch. All are frozen dataclasses: they compare,
-print and hash as what they are, which is how a checkpoint knows its run.
+A schedule is called with an epoch and the number of epochs of its phase, and
+returns the value for that epoch: a learning rate, k, a temperature or an
+exponent. Schedules and phases are frozen dataclasses: their ``repr`` says all
+about them, which is how a checkpoint recognises its run.
+
+A :class:`Phase` is a number of epochs with one set of schedules. A training is
+a sequence of phases; :func:`algorithm_1` lays out the paper's as three of them.
 """
 
 from __future__ import annotations
@@ -11,13 +15,17 @@ import math
 from dataclasses import dataclass
 from typing import Protocol
 
-__all__ = ["Constant", "Cosine", "Decay", "Geometric", "Linear", "Schedule", "Steps", "as_schedule"]
+from dtsemnet.training.engine import SelectorName, Step
+
+__all__ = ["Constant", "Cosine", "Decay", "Geometric", "Linear", "Phase", "Schedule", "algorithm_1"]
 
 
 class Schedule(Protocol):
     """A value for each epoch."""
 
-    def __call__(self, epoch: int, n_epochs: int) -> float: ...
+    def __call__(self, epoch: int, n_epochs: int) -> float:
+        """Return the value for ``epoch``, counted from 0, of a phase with ``n_epochs`` epochs."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -42,14 +50,14 @@ class Cosine:
     end: float = 0.0
 
     def __call__(self, epoch: int, n_epochs: int) -> float:
-        # Measured at the middle of the epoch, so that neither the first nor the last epoch is idle.
+        # Evaluated at the middle of the epoch, so that neither the first nor the last epoch is idle.
         progress = (epoch + 0.5) / n_epochs
         return self.end + (self.start - self.end) * 0.5 * (1 + math.cos(math.pi * progress))
 
 
 @dataclass(frozen=True)
 class Decay:
-    """``start`` times ``factor`` after each epoch, as the paper's code lowers its rates."""
+    """``start`` times ``factor`` after each epoch, as in the paper's code."""
 
     start: float
     factor: float
@@ -62,7 +70,7 @@ class Decay:
 class Geometric:
     """From ``start`` to ``end`` by a constant factor over the share ``until`` of the epochs, then ``after``.
 
-    With ``after=0`` this anneals a pooling temperature to the exact max.
+    With ``after=0`` this anneals a pooling temperature to the exact maximum.
 
     >>> [round(Geometric(1.0, 0.01, until=0.75, after=0.0)(epoch, 4), 3) for epoch in range(4)]
     [1.0, 0.1, 0.01, 0.0]
@@ -97,19 +105,85 @@ class Linear:
 
 
 @dataclass(frozen=True)
-class Steps:
-    """Given values, each for an equal share of the epochs: the paper's K(t).
+class Phase:
+    """A number of epochs with one set of schedules.
 
-    >>> [Steps((4, 3, 2))(epoch, 6) for epoch in range(6)]
-    [4, 4, 3, 3, 2, 2]
+    Parameters
+    ----------
+    n_epochs : int
+        Number of epochs of the phase.
+    learning_rate, leaf_learning_rate, k, temperature, q, selector
+        The settings of :class:`Step`, each a number or a schedule over the phase.
+
+    Examples
+    --------
+    >>> Phase(3, learning_rate=0.1, q=Linear(0, 1)).step(1)
+    Step(learning_rate=0.1, leaf_learning_rate=None, k=1, temperature=0, q=0.5, selector='top_k')
     """
 
-    values: tuple[float, ...]
+    n_epochs: int
+    learning_rate: float | Schedule
+    leaf_learning_rate: float | Schedule | None = None
+    k: int | Schedule = 1
+    temperature: float | Schedule = 0
+    q: float | Schedule = 0
+    selector: SelectorName = "top_k"
 
-    def __call__(self, epoch: int, n_epochs: int) -> float:
-        return self.values[min(len(self.values) - 1, epoch * len(self.values) // n_epochs)]
+    def step(self, epoch: int) -> Step:
+        """Settings of one epoch, counted from the start of the phase."""
+
+        def now(value: float | Schedule) -> float:
+            return _as_schedule(value)(epoch, self.n_epochs)
+
+        return Step(
+            learning_rate=now(self.learning_rate),
+            leaf_learning_rate=None if self.leaf_learning_rate is None else now(self.leaf_learning_rate),
+            k=int(now(self.k)),
+            temperature=now(self.temperature),
+            q=now(self.q),
+            selector=self.selector,
+        )
 
 
-def as_schedule(value: float | Schedule) -> Schedule:
-    """Read a number as the schedule that stays there."""
+def algorithm_1(
+    n_joint: int,
+    n_augmented: int,
+    n_actual: int,
+    *,
+    k: int | Schedule = 4,
+    temperature: float | Schedule = 0.5,
+    learning_rate: float | Schedule = 0.01,
+    leaf_learning_rate: float | Schedule = 1e-4,
+) -> tuple[Phase, Phase, Phase]:
+    """Lay out the paper's Algorithm 1 (regression with the annealed Top-k selector).
+
+    Parameters
+    ----------
+    n_joint : int
+        Epochs with ``k >= 2``, splits and leaves trained together.
+    n_augmented : int
+        Epochs with k = 1 in which each sample trains its first and its second choice; splits do not change.
+    n_actual : int
+        Epochs with k = 1 on the samples that each leaf receives; splits do not change.
+    k, temperature, learning_rate : number or Schedule
+        Settings of the joint phase.
+    leaf_learning_rate : float or Schedule
+        Step size of the two phases with k = 1.
+    """
+    joint = Phase(n_joint, learning_rate, k=k, temperature=temperature)
+    for epoch in range(n_joint):
+        if joint.step(epoch).k < 2:
+            raise ValueError(
+                f"k must be at least 2 in the joint phase, got {joint.step(epoch).k} in epoch {epoch}; "
+                "with k = 1 the splits have no gradient."
+            )
+    return (
+        joint,
+        Phase(n_augmented, 0.0, leaf_learning_rate, selector="augmented"),
+        Phase(n_actual, 0.0, leaf_learning_rate),
+    )
+
+
+def _as_schedule(value: float | Schedule) -> Schedule:
+    """Turn a number into the schedule that always returns it."""
     return value if callable(value) else Constant(value)

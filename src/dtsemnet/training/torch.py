@@ -1,15 +1,15 @@
 """The torch engine: the same epochs through autograd, on any device.
 
-It holds a :class:`~dtsemnet.nn.DTSemNet` with plain splits and lets torch
-differentiate it. Losses, order of batches, clipping, penalties and Adam are
-those of the CPU engine, so the two differ by rounding alone.
+It holds a :class:`~dtsemnet.nn.DTSemNet` with plain splits, and torch computes
+the gradients. Losses, order of batches, clipping, penalties and Adam are those
+of the CPU engine, so the two differ by rounding alone.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -29,14 +29,14 @@ from dtsemnet.nn import (
     TopK,
 )
 from dtsemnet.nn.heads import Head
-from dtsemnet.nn.selectors import Selector
 from dtsemnet.training.engine import (
     Classification,
-    Gradients,
+    ClassParameters,
     Parameters,
     Penalties,
     Problem,
     Regression,
+    RegressionParameters,
     Rows,
     Step,
     digest,
@@ -46,195 +46,203 @@ from dtsemnet.tree import Topology
 
 __all__ = ["TorchClassification", "TorchRegression", "torch_engine"]
 
+BLOCK = 4096
+"""Rows that are evaluated at a time."""
+
+
+class _Tensors(NamedTuple):
+    """Rows on the device."""
+
+    X: Tensor
+    y: Tensor
+    weight: Tensor
+
 
 class _TorchEngine(ABC):
-    """What both problems share: the network, the optimiser, batches."""
+    """What both problems share: the network, the optimizer, batches.
+
+    A subclass makes the head, sets the network up for an epoch, and computes the loss of each row.
+    """
 
     def __init__(
         self,
-        problem: Problem,
         topology: Topology,
         rows: Rows,
-        parameters: Parameters,
+        splits: Floats,
+        head: Head,
         *,
         batch_size: int,
         penalties: Penalties,
         device: str | torch.device,
     ) -> None:
-        self.problem, self.topology = problem, topology
-        self.batch_size, self.penalties, self.device = batch_size, penalties, torch.device(device)
-        self.dtype = torch.from_numpy(rows.X[:0]).dtype
+        self.topology, self.batch_size, self.penalties = topology, batch_size, penalties
+        self.device, self.dtype = torch.device(device), torch.from_numpy(rows.X[:0]).dtype
         self.rows = self._tensors(rows)
-        splits = self._tensor(parameters.splits)
-        layer = LinearSplits.from_arrays(splits[:, :-1].contiguous(), splits[:, -1].contiguous())
-        self.network = DTSemNet(topology, layer, Hardmax(), self._head(parameters)).to(self.device).train()
-        self.optimiser = torch.optim.AdamW(self._groups(), lr=0.0, betas=(0.9, 0.999), eps=1e-8)
-
-    @abstractmethod
-    def _head(self, parameters: Parameters) -> Head:
-        """Make the head of the network."""
-
-    @abstractmethod
-    def _losses(self, rows: tuple[Tensor, Tensor, Tensor], step: Step) -> Tensor:
-        """Loss of each row, not weighted."""
-
-    def _groups(self) -> list[dict[str, Any]]:
-        """Parameters by what is asked of them: splits whole, slopes of leaves, values of leaves."""
-        p, layer, head = self.penalties, self.network.splits, self.network.head
-        slopes = [head.coef] if isinstance(head, LinearLeaves) else []
-        values = [] if isinstance(head, ClassMaxPool) else [head.value]
-        groups: list[tuple[str, list[Any], float, float, float]] = [
-            ("splits", list(layer.parameters()), p.split_decay, p.split_l1, p.split_l2),
-            ("leaves", slopes, p.leaf_decay, p.leaf_l1, p.leaf_l2),
-            ("leaves", values, 0.0, 0.0, 0.0),
+        planes = self._tensor(splits)
+        self.splits = LinearSplits.from_arrays(planes[:, :-1].contiguous(), planes[:, -1].contiguous())
+        self.network = DTSemNet(topology, self.splits, Hardmax(), head).to(self.device, self.dtype).train()
+        groups: list[dict[str, Any]] = [
+            {"params": list(self.splits.parameters()), "weight_decay": penalties.weight_decay, "l1": penalties.l1}
         ]
-        names = ("name", "params", "weight_decay", "l1", "l2")
-        return [dict(zip(names, group)) for group in groups if group[1]]
+        if leaves := list(head.parameters()):
+            groups.append({"params": leaves, "weight_decay": 0.0, "l1": 0.0})
+        self.optimizer = torch.optim.AdamW(groups, lr=0.0, betas=(0.9, 0.999), eps=1e-8)
 
-    def _tensor(self, array: Floats | Tensor) -> Tensor:
-        return torch.as_tensor(array).to(device=self.device, dtype=self.dtype, copy=True)
+    @abstractmethod
+    def _prepare(self, step: Step) -> None:
+        """Give the network the settings of an epoch."""
 
-    def _tensors(self, rows: Rows) -> tuple[Tensor, Tensor, Tensor]:
-        y = torch.as_tensor(rows.y).to(self.device)
-        return self._tensor(rows.X), y if y.dtype == torch.int64 else y.to(self.dtype), self._tensor(rows.weight)
+    @abstractmethod
+    def _losses(self, rows: _Tensors) -> Tensor:
+        """Compute the loss of each row, without its weight."""
 
     def run_epoch(self, order: Ints, step: Step) -> float:
+        self._prepare(step)
+        for group, rate in zip(self.optimizer.param_groups, (step.learning_rate, step.rate_of_leaves)):
+            group["lr"] = rate
         index = torch.as_tensor(np.asarray(order), device=self.device)
-        total, leaf_rate = 0.0, step.learning_rate if step.leaf_learning_rate is None else step.leaf_learning_rate
-        for group in self.optimiser.param_groups:
-            group["lr"] = step.learning_rate if group["name"] == "splits" else leaf_rate
+        total = 0.0
         for number, batch in enumerate(torch.split(index, self.batch_size)):
-            part = tuple(tensor[batch] for tensor in self.rows)
-            loss = self._backward(part, step)  # type: ignore[arg-type]
+            loss = self._backward(_Tensors(*(tensor[batch] for tensor in self.rows)))
             if not np.isfinite(loss):
                 raise not_finite(loss, number, batch.tolist())
             total += loss
             self._update()
-        return total / float(self.rows[2][index].double().sum())
+        return total / float(self.rows.weight[index].double().sum())
 
-    def _backward(self, rows: tuple[Tensor, Tensor, Tensor], step: Step) -> float:
+    def _backward(self, rows: _Tensors) -> float:
         """Leave the gradient of the mean loss in the parameters; return the sum of the losses."""
-        self.optimiser.zero_grad(set_to_none=True)
-        loss = (self._losses(rows, step) * rows[2]).sum()
+        self.optimizer.zero_grad(set_to_none=True)
+        loss = (self._losses(rows) * rows.weight).sum()
         if loss.requires_grad:
-            (loss / len(rows[0])).backward()  # type: ignore[no-untyped-call]
+            (loss / len(rows.X)).backward()  # type: ignore[no-untyped-call]
         return float(loss.detach().double())
 
     def _update(self) -> None:
         if self.penalties.clip > 0:
             torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.penalties.clip)
-        for group in self.optimiser.param_groups:
+        for group in self.optimizer.param_groups:
             for p in group["params"]:
                 if group["lr"] == 0:
-                    p.grad = None  # the optimiser then leaves the parameter and its moments alone
+                    p.grad = None  # the optimizer then changes neither the parameter nor its moments
                 else:
                     p.grad = torch.zeros_like(p) if p.grad is None else p.grad
-                    p.grad += group["l1"] * p.detach().sign() + group["l2"] * p.detach()
-        self.optimiser.step()
+                    p.grad += group["l1"] * p.detach().sign()
+        self.optimizer.step()
 
     def loss(self, rows: Rows, step: Step) -> float:
-        tensors = self._tensors(rows)
+        self._prepare(step)
+        tensors, total = self._tensors(rows), 0.0
         with torch.no_grad():
-            total: float = sum(
-                float((self._losses(part, step) * part[2]).double().sum())
-                for part in zip(*(torch.split(tensor, 4096) for tensor in tensors))
-            )
-        return total / float(tensors[2].double().sum())
-
-    def gradients(self, rows: Rows, step: Step) -> tuple[float, Gradients]:
-        total = self._backward(self._tensors(rows), step)
-        found = _matrices(self.network, lambda p: torch.zeros_like(p) if p.grad is None else p.grad)
-        self.optimiser.zero_grad(set_to_none=True)
-        return total / len(rows.X), Gradients(found["splits"], found.get("leaves"))
+            for part in zip(*(torch.split(tensor, BLOCK) for tensor in tensors)):
+                block = _Tensors(*part)
+                total += float((self._losses(block) * block.weight).double().sum())
+        return total / float(tensors.weight.double().sum())
 
     def reached(self, X: Floats) -> Ints:
         with torch.no_grad():
-            leaf = [self.network.apply(part).cpu().numpy() for part in torch.split(self._tensor(X), 4096)]
+            leaf = [_array(self.network.apply(part)) for part in torch.split(self._tensor(X), BLOCK)]
         return np.concatenate(leaf) if leaf else np.empty(0, np.int64)
 
-    def parameters(self) -> Parameters:
-        found = _matrices(self.network, lambda p: p.detach())
-        return Parameters(found["splits"], found.get("leaves"), found.get("leaf_class"))
-
-    def assign(self, leaf_class: Ints) -> None:
-        raise TypeError("the leaves of a regression tree hold no classes.")
-
     def digest(self) -> bytes:
-        rows = Rows(*(tensor.cpu().numpy() for tensor in self.rows))
-        return digest(rows, self.batch_size, self.penalties)
+        return digest(Rows(*map(_array, self.rows)), self.batch_size, self.penalties)
 
     def state(self) -> dict[str, Array]:
-        return {name: tensor.detach().cpu().numpy().copy() for name, tensor in self._tensors_of_state()}
+        return {name: _array(tensor) for name, tensor in self._tensors_of_state()}
 
     def restore(self, state: dict[str, Array]) -> None:
-        for group in self.optimiser.param_groups:
+        for group in self.optimizer.param_groups:
             for p in group["params"]:  # the moments exist only after a first step
-                self.optimiser.state[p].setdefault("step", torch.tensor(0.0))
+                self.optimizer.state[p].setdefault("step", torch.tensor(0.0))
                 for moment in ("exp_avg", "exp_avg_sq"):
-                    self.optimiser.state[p].setdefault(moment, torch.zeros_like(p))
+                    self.optimizer.state[p].setdefault(moment, torch.zeros_like(p))
         with torch.no_grad():
             for name, tensor in self._tensors_of_state():
                 tensor.copy_(torch.as_tensor(state[name]) if name in state else torch.zeros_like(tensor))
 
     def _tensors_of_state(self) -> Iterator[tuple[str, Tensor]]:
         yield from self.network.state_dict().items()
-        for g, group in enumerate(self.optimiser.param_groups):
+        for g, group in enumerate(self.optimizer.param_groups):
             for i, p in enumerate(group["params"]):
-                for key, value in self.optimiser.state[p].items():
-                    yield f"optimiser.{g}.{i}.{key}", value
+                for key, value in self.optimizer.state[p].items():
+                    yield f"optimizer.{g}.{i}.{key}", value
+
+    def _split_matrix(self) -> Floats:
+        return np.column_stack([_array(self.splits.weight), _array(self.splits.bias)])
+
+    def _tensor(self, array: Floats) -> Tensor:
+        return torch.as_tensor(array).to(device=self.device, dtype=self.dtype, copy=True)
+
+    def _tensors(self, rows: Rows) -> _Tensors:
+        y = torch.as_tensor(rows.y).to(self.device)
+        y = y if y.dtype == torch.int64 else y.to(self.dtype)
+        return _Tensors(self._tensor(rows.X), y, self._tensor(rows.weight))
 
 
 class TorchClassification(_TorchEngine):
     """Splits trained by cross-entropy over pooled classes."""
 
-    problem: Classification
+    def __init__(
+        self, problem: Classification, topology: Topology, rows: Rows, parameters: ClassParameters, **options: Any
+    ) -> None:
+        self.problem, self.q = problem, 0.0
+        self.head = ClassMaxPool(np.array(parameters.leaf_class), problem.n_classes)
+        super().__init__(topology, rows, parameters.splits, self.head, **options)
 
-    def _head(self, parameters: Parameters) -> Head:
-        assert isinstance(self.problem, Classification)
-        assert parameters.leaf_class is not None
-        return ClassMaxPool(np.array(parameters.leaf_class), self.problem.n_classes)
+    def _prepare(self, step: Step) -> None:
+        self.head.temperature, self.q = float(step.temperature), step.q
 
-    def _losses(self, rows: tuple[Tensor, Tensor, Tensor], step: Step) -> Tensor:
-        x, y, _ = rows
-        self.network.head.temperature = float(step.temperature)  # type: ignore[assignment]
-        pooled = self.network(x)
-        served = ~torch.isneginf(pooled.detach().gather(1, y[:, None]))[:, 0]
+    def _losses(self, rows: _Tensors) -> Tensor:
+        own = rows.y[:, None]
+        pooled = self.network(rows.X)
+        served = ~torch.isneginf(pooled.detach().gather(1, own))[:, 0]
         # Rows of a class without leaves: a constant loss, and 0 in the graph so that no gradient is nan.
         safe = torch.where(served[:, None], pooled, torch.zeros_like(pooled))
-        log_p = functional.log_softmax(safe, dim=1).gather(1, y[:, None])[:, 0]
+        log_p = functional.log_softmax(safe, dim=1).gather(1, own)[:, 0]
         log_p = torch.where(served, log_p, np.log(UNSERVED))
-        return -log_p if step.q == 0 else (1 - (step.q * log_p).exp()) / step.q
+        return -log_p if self.q == 0 else (1 - (self.q * log_p).exp()) / self.q
+
+    def parameters(self) -> ClassParameters:
+        return ClassParameters(self._split_matrix(), _array(self.head.leaf_class))
 
     def assign(self, leaf_class: Ints) -> None:
-        head = ClassMaxPool(np.array(leaf_class), self.problem.n_classes).to(self.device)
-        self.network.head = head.to(self.dtype).train()
+        temperature = self.head.temperature
+        self.head = ClassMaxPool(np.array(leaf_class), self.problem.n_classes, temperature=temperature)
+        self.network.head = self.head.to(self.device, self.dtype).train()
 
 
 class TorchRegression(_TorchEngine):
     """Splits and leaves trained on a regression loss."""
 
-    problem: Regression
-
-    def _head(self, parameters: Parameters) -> Head:
-        assert parameters.leaves is not None
-        leaves = self._tensor(parameters.leaves)
-        leaves = leaves.reshape(self.topology.n_leaves, -1, leaves.shape[1])
+    def __init__(
+        self, problem: Regression, topology: Topology, rows: Rows, parameters: RegressionParameters, **options: Any
+    ) -> None:
+        self.problem, self.augmented = problem, False
+        leaves = torch.tensor(parameters.leaves).to(torch.from_numpy(rows.X[:0]).dtype)
+        leaves = leaves.reshape(topology.n_leaves, -1, leaves.shape[1])
         value = leaves[:, :, -1].contiguous()
-        return LinearLeaves(leaves[:, :, :-1].contiguous(), value) if self.problem.linear else ConstantLeaves(value)
+        self.head = LinearLeaves(leaves[:, :, :-1].contiguous(), value) if problem.linear else ConstantLeaves(value)
+        super().__init__(topology, rows, parameters.splits, self.head, **options)
 
-    def _losses(self, rows: tuple[Tensor, Tensor, Tensor], step: Step) -> Tensor:
-        x, y, _ = rows
-        if step.selector == "augmented":
-            choices = _first_and_second(self.network.leaf_logits(x).detach())
-            return torch.stack([self._loss(self.network.head(choice, x) - y) for choice in choices]).mean(dim=0)
-        self.network.selector = _selector(step)
-        return self._loss(self.network(x) - y)
+    def _prepare(self, step: Step) -> None:
+        # If k is 1 the temperature has no effect, but it must be positive.
+        temperature = step.temperature if step.temperature > 0 else 1.0
+        through = step.selector == "straight_through"
+        self.network.selector = StraightThrough(temperature) if through else TopK(step.k, temperature)
+        self.augmented = step.selector == "augmented"
+
+    def _losses(self, rows: _Tensors) -> Tensor:
+        if self.augmented:
+            choices = _first_and_second(self.network.leaf_logits(rows.X).detach())
+            losses = [self._loss(self.head(choice, rows.X) - rows.y) for choice in choices]
+            return torch.stack(losses).mean(dim=0)
+        return self._loss(self.network(rows.X) - rows.y)
 
     def _loss(self, residual: Tensor) -> Tensor:
         loss, parameter, size = self.problem.loss, self.problem.parameter, residual.abs()
-        if loss == "squared":
+        if loss == "squared_error":
             value = residual.square()
-        elif loss == "absolute":
+        elif loss == "absolute_error":
             value = size
         elif loss == "huber":
             value = torch.where(size <= parameter, residual.square() / 2, parameter * (size - parameter / 2))
@@ -242,37 +250,11 @@ class TorchRegression(_TorchEngine):
             value = torch.maximum((1 - parameter) * residual, -parameter * residual)
         return value.mean(dim=1)
 
-
-def _selector(step: Step) -> Selector:
-    temperature = step.temperature if step.temperature > 0 else 1.0
-    return StraightThrough(temperature) if step.selector == "straight_through" else TopK(step.k, temperature)
-
-
-def _first_and_second(logits: Tensor) -> list[Tensor]:
-    """One-hot rows of the best leaf, and of the second best where there is one."""
-    first = Hardmax()(logits)
-    if logits.shape[1] == 1:
-        return [first]
-    return [first, Hardmax()(logits.masked_fill(first > 0, -torch.inf))]
-
-
-def _matrices(network: DTSemNet, read: Any) -> dict[str, Any]:
-    """Lay out what ``read`` gives for each parameter as matrices with the bias last."""
-
-    def array(tensor: Tensor) -> Array:
-        return tensor.cpu().numpy().copy()
-
-    layer, head = network.splits, network.head
-    assert isinstance(layer, LinearSplits)
-    found = {"splits": np.column_stack([array(read(layer.weight)), array(read(layer.bias))])}
-    if isinstance(head, ClassMaxPool):
-        found["leaf_class"] = array(head.leaf_class)
-    elif isinstance(head, LinearLeaves):
-        value = array(read(head.value)).reshape(-1, 1)
-        found["leaves"] = np.column_stack([array(read(head.coef)).reshape(len(value), -1), value])
-    elif isinstance(head, ConstantLeaves):
-        found["leaves"] = array(read(head.value)).reshape(-1, 1)
-    return found
+    def parameters(self) -> RegressionParameters:
+        leaves = _array(self.head.value).reshape(-1, 1)
+        if isinstance(self.head, LinearLeaves):
+            leaves = np.column_stack([_array(self.head.coef).reshape(len(leaves), -1), leaves])
+        return RegressionParameters(self._split_matrix(), leaves)
 
 
 def torch_engine(
@@ -285,7 +267,22 @@ def torch_engine(
     penalties: Penalties | None = None,
     device: str | torch.device = "cpu",
 ) -> TorchClassification | TorchRegression:
-    """Make the engine for a problem."""
-    make = TorchClassification if isinstance(problem, Classification) else TorchRegression
+    """Make the torch engine for a problem.
+
+    Parameters are those of :func:`~dtsemnet.training.cpu_engine`, and the device that rows and parameters are kept on.
+    """
+    make: Any = TorchClassification if isinstance(problem, Classification) else TorchRegression
     penalties = penalties or Penalties()
     return make(problem, topology, rows, parameters, batch_size=batch_size, penalties=penalties, device=device)
+
+
+def _first_and_second(logits: Tensor) -> list[Tensor]:
+    """One-hot rows of the best leaf, and of the second best if there is one."""
+    first = Hardmax()(logits)
+    if logits.shape[1] == 1:
+        return [first]
+    return [first, Hardmax()(logits.masked_fill(first > 0, -torch.inf))]
+
+
+def _array(tensor: Tensor) -> Array:
+    return tensor.detach().cpu().numpy().copy()

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_regression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from dtsemnet.training import Parameters, Regression, Rows, Step, cpu_engine
+from dtsemnet.training import Regression, RegressionParameters, Rows, Step, cpu_engine
 from dtsemnet.tree import Topology
 from dtsemnet_paper.baselines.variants import (
     Reg1Engine,
@@ -14,6 +14,7 @@ from dtsemnet_paper.baselines.variants import (
     straight_through_regressor,
     top_k_regressor,
 )
+from gradients import gradients_of
 
 
 @parametrize_with_checks([TopKReg1Regressor(2, max_iter=20, learning_rate=0.1)])
@@ -26,16 +27,16 @@ def pieces(request):
     rng, topology = np.random.default_rng(0), Topology.complete(3)
     rows = Rows(rng.standard_normal((9, 4)), rng.standard_normal((9, request.param)), rng.random(9) + 0.5)
     leaves = rng.standard_normal((8 * request.param, 5))
-    parameters = Parameters(rng.standard_normal((7, 5)), leaves)
+    parameters = RegressionParameters(rng.standard_normal((7, 5)), leaves)
     return Regression(request.param), topology, rows, parameters
 
 
 def test_splits_are_pulled_as_by_top_k(pieces):
     step = Step(0.1, k=4, temperature=0.5)
-    loss, gradients = cpu_engine(*pieces).gradients(pieces[2], step)
+    loss, gradients = gradients_of(cpu_engine(*pieces), pieces[2], step)
     total, splits, _ = Reg1Engine(*pieces, batch_size=9, penalties=None).batch_gradients(np.arange(9), step)
     assert_allclose(total / 9, loss)
-    assert_allclose(splits, gradients.splits)
+    assert_allclose(splits, gradients["splits"])
 
 
 def test_a_row_trains_the_leaf_it_reaches_alone(pieces):
@@ -47,10 +48,10 @@ def test_a_row_trains_the_leaf_it_reaches_alone(pieces):
         touched = np.flatnonzero(np.abs(leaves.reshape(8, -1)).sum(axis=1))
         assert_array_equal(touched, [leaf])
         alone = Rows(*(array[row : row + 1] for array in rows))
-        _, expected = cpu_engine(problem, topology, alone, parameters).gradients(alone, step)
+        _, expected = gradients_of(cpu_engine(problem, topology, alone, parameters), alone, step)
         n_outputs = problem.n_outputs
         own = slice(leaf * n_outputs, (leaf + 1) * n_outputs)
-        assert_allclose(leaves[own], expected.leaves[own])
+        assert_allclose(leaves[own], expected["leaves"][own])
 
 
 def test_all_three_learn_and_differ():

@@ -23,6 +23,7 @@ from dtsemnet.fit.search import Candidate, race
 from dtsemnet.fit.settings import n_epochs_for
 from dtsemnet.kernels.threads import one_thread
 from dtsemnet.training import History, Phase, ProgressBar, Rows, Training
+from dtsemnet.training.engine import digest
 from dtsemnet.tree import Topology, Tree
 from dtsemnet_paper.baselines.common import is_constant, one_leaf
 
@@ -58,6 +59,10 @@ class GradientEngine(ABC):
                 f"the loss became {total} in batch {taken}; lower learning_rate, or look for huge values in X and y."
             )
         return total / len(order)
+
+    def digest(self) -> bytes:
+        """Fingerprint of what training does not change."""
+        return digest(self.rows, self.batch_size)
 
     def state(self) -> dict[str, Array]:
         """Copy of all that the next epoch depends on."""
@@ -137,19 +142,19 @@ class GradientFitting(ABC):
         """Train the best start once more, on all rows."""
         streams = {best.number: np.random.default_rng(seed)}
         with one_thread():
-            run = self._start(self.rows(self.data.sample), streams, bar, "all rows", best.number)
+            run = self._start(self.rows(self.data.sample), streams, bar, "all rows", best.number).start()
             run.advance()
             run.finish()
             return self._judge(self.data.sample, None, best.number, run)
 
-    def _start(self, rows: Rows, streams: Any, bar: ProgressBar | None, stage: str, number: int) -> Training:
+    def _start(self, rows: Rows, streams: Any, bar: ProgressBar | None, stage: str, number: int) -> Training[Any]:
         setting, rng = self.settings[number % len(self.settings)], streams[number]
         engine: Any = self.engine(setting, rows, rng)
         shown = [bar.run(f"{stage} {number + 1}")] if bar else []
         phases = self.phases(setting, self.n_epochs(len(rows.X)))
         return Training(engine, phases, rng, n_samples=len(rows.X), callbacks=shown)
 
-    def _judge(self, train: Sample, validation: Sample | None, number: int, run: Training) -> Candidate:
+    def _judge(self, train: Sample, validation: Sample | None, number: int, run: Training[Any]) -> Candidate:
         tree, setting = self.tree(run.engine, train), self.settings[number % len(self.settings)]
         merit = [self._error(tree, train)]
         if validation is not None:

@@ -187,11 +187,11 @@ class Reg1Fitting(LeafFitting):
 
     def begin(
         self, plan: Plan, number: int, setting: Setting, train: Sample, rng: Any, init: Tree | None, n_epochs: int
-    ) -> Training:
-        penalties = Penalties(split_l1=setting.l1, clip=plan.clip)
+    ) -> Training[Any]:
+        penalties = Penalties(l1=setting.l1, clip=plan.clip)
         parameters = super().begin(plan, number, setting, train, rng, init, n_epochs).engine.parameters()
         engine: Any = Reg1Engine(
-            plan.problem, plan.topology, plan.rows, parameters, batch_size=plan.batch_size, penalties=penalties
+            self.problem, plan.topology, plan.rows, parameters, batch_size=plan.batch_size, penalties=penalties
         )
         phases = regression_phases("paper", setting, n_epochs, closed_form=False)
         shown = [plan.bar.run(f"{plan.stage} {number + 1}")] if plan.bar else []
