@@ -21,7 +21,7 @@ from measure import best_times, one_thread, table
 from numpy.typing import NDArray
 
 from dtsemnet.export.c import to_c
-from dtsemnet.export.c_run import find_compiler
+from dtsemnet.export.c.compiler import find_compiler
 from dtsemnet.tree import Topology, Tree
 
 CASES = [(4, 16, 500_000), (8, 16, 500_000), (8, 784, 10_000)]

@@ -8,10 +8,10 @@ from dtsemnet.export.explain import Explanation, explain
 from dtsemnet.export.frame import to_frame
 from dtsemnet.export.milp import Milp, to_milp
 from dtsemnet.export.model_json import to_json
-from dtsemnet.export.numpy_function import to_numpy_function
-from dtsemnet.export.onnx_export import to_onnx
+from dtsemnet.export.onnx import to_onnx
 from dtsemnet.export.python import to_python
-from dtsemnet.export.smt2 import to_smt2
+from dtsemnet.export.python.numpy_module import to_numpy_function
+from dtsemnet.export.smt import to_smt2
 from dtsemnet.export.sql import to_sql
 from dtsemnet.export.text import to_text
 

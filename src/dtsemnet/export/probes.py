@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from dtsemnet.arrays import Array, Floats, Ints
+from dtsemnet.arrays import Array, Floats
 from dtsemnet.kernels.routing import LANES
 from dtsemnet.tree import Model, raw_view
+from dtsemnet.tree.doubles import double_at, rank_of
 
 __all__ = ["probe_rows", "read_table"]
 
@@ -136,12 +137,12 @@ class _Line:
             left, right = self._around()
             side = self.score(left) > 0
             found = side != (self.score(right) > 0)
-            low, high = _ordered(left), _ordered(right)
+            low, high = rank_of(left), rank_of(right)
             while ((high - low) > 1)[found].any():
                 middle = low + (high - low) // 2
-                same = (self.score(_double(middle)) > 0) == side
+                same = (self.score(double_at(middle)) > 0) == side
                 low, high = np.where(same, middle, low), np.where(same, high, middle)
-        return np.concatenate([self.at(_double(end))[found] for end in (low, high)])
+        return np.concatenate([self.at(double_at(end))[found] for end in (low, high)])
 
     def _around(self) -> tuple[Floats, Floats]:
         start = np.array([_filled(value) for value in self.rows[self.each, self.column]])
@@ -177,17 +178,6 @@ class _Line:
             half //= 2
         total: Floats = lanes[:, 0] + self.bias
         return total
-
-
-def _ordered(x: Floats) -> Ints:
-    """Number the doubles in order, so that neighbours differ by 1."""
-    bits = np.ascontiguousarray(x + 0.0).view(np.int64)
-    return np.where(bits >= 0, bits, np.iinfo(np.int64).min - bits)
-
-
-def _double(number: Ints) -> Floats:
-    bits = np.where(number >= 0, number, np.iinfo(np.int64).min - number)
-    return bits.view(np.float64)
 
 
 def _extreme(model: Model, base: Table, n_rows: int, rng: np.random.Generator) -> Table:

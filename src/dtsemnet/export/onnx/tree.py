@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from dtsemnet.export.onnx_inputs import encode, input_names, missing_word
-from dtsemnet.export.onnx_parts import ML, Graph
+from dtsemnet.export.onnx.encoder import encode, input_names, missing_word
+from dtsemnet.export.onnx.graph import ML, Graph
 from dtsemnet.tree import Model, TanhScale, Tree
 
 __all__ = ["label_type", "write_tree"]

@@ -18,7 +18,7 @@ import numpy as np
 from dtsemnet.arrays import Floats
 from dtsemnet.export.artefact import Artefact
 from dtsemnet.export.check import checked
-from dtsemnet.export.smt2_run import can_check, make_answer
+from dtsemnet.export.smt.evaluation import can_check, make_answer
 from dtsemnet.export.terms import features_of
 from dtsemnet.tree import Column, Model, TanhScale, Tree, as_model
 

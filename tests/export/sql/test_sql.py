@@ -18,8 +18,8 @@ from numpy.testing import assert_array_equal
 from dtsemnet import DTSemNetClassifier, DTSemNetRegressor
 from dtsemnet.export import Answer, check_export
 from dtsemnet.export.sql import to_sql
-from dtsemnet.export.sql_run import query
-from dtsemnet.export.sql_words import double
+from dtsemnet.export.sql.literals import double
+from dtsemnet.export.sql.sqlite import query
 from dtsemnet.tree import Column, Encoder, Model, Topology, Tree, as_model
 from strategies import MODELS, make_model, trees, wild_points, wild_trees
 

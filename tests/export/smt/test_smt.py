@@ -12,10 +12,10 @@ import z3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dtsemnet.export import check_export, smt2_run
+from dtsemnet.export import check_export
 from dtsemnet.export.probes import probe_rows
-from dtsemnet.export.smt2 import Symbols, to_smt2
-from dtsemnet.export.smt2_run import _constants
+from dtsemnet.export.smt import Symbols, evaluation, to_smt2
+from dtsemnet.export.smt.evaluation import _constants
 from dtsemnet.tree import Column, Encoder, Model, Topology, Tree
 from strategies import MODELS, make_model, points, trees
 
@@ -115,7 +115,7 @@ def test_without_z3_the_script_is_handed_over_unchecked(monkeypatch, caplog):
 
 
 def test_a_large_script_is_handed_over_unchecked(monkeypatch, caplog):
-    monkeypatch.setattr(smt2_run, "MOST_PRODUCTS", 10)
+    monkeypatch.setattr(evaluation, "MOST_PRODUCTS", 10)
     with caplog.at_level(logging.WARNING, logger="dtsemnet"):
         artefact = to_smt2(make_model("class"))
     assert artefact.report is None

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dtsemnet.arrays import Floats, Ints
-from dtsemnet.export.c_words import number, string, table
+from dtsemnet.export.c.literals import number, string, table
 from dtsemnet.kernels.routing import LANES
 from dtsemnet.tree import Model, TanhScale
 

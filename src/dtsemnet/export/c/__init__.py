@@ -14,10 +14,10 @@ import logging
 from typing import Any
 
 from dtsemnet.arrays import Array
-from dtsemnet.export import c_run
 from dtsemnet.export.artefact import Answer, Artefact
-from dtsemnet.export.c_parts import Style, encoder, lookups, outputs, routing
-from dtsemnet.export.c_words import Identifiers, check_name, comment
+from dtsemnet.export.c import compiler
+from dtsemnet.export.c.literals import Identifiers, check_name, comment
+from dtsemnet.export.c.parts import Style, encoder, lookups, outputs, routing
 from dtsemnet.export.check import checked
 from dtsemnet.tree import Model, as_model
 
@@ -137,11 +137,11 @@ def to_c(tree: Any, X: Any = None, *, name: str = "tree", number: str = "double"
     source = _write(model, Style(name, number))
 
     def answer(rows: Array) -> Answer:
-        return c_run.run(model, source, rows, name=name, number=number)
+        return compiler.run(model, source, rows, name=name, number=number)
 
     exact = number == "double"
     artefact = Artefact(f"C ({number})", source, exact, answer, 2.0**-53 if exact else 2.0**-24)
-    if c_run.find_compiler() is None:
+    if compiler.find_compiler() is None:
         logger.warning("to_c found no C compiler (cc, gcc, clang or $CC), so the file is not checked.")
         return artefact
     return checked(model, artefact, X)

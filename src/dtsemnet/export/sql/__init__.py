@@ -18,8 +18,8 @@ import numpy as np
 from dtsemnet.arrays import Array, Floats
 from dtsemnet.export.artefact import Answer, Artefact
 from dtsemnet.export.check import checked
-from dtsemnet.export.sql_run import query
-from dtsemnet.export.sql_words import NAN, category, double, guard, identifier, mark, number
+from dtsemnet.export.sql.literals import NAN, category, double, guard, identifier, mark, number
+from dtsemnet.export.sql.sqlite import query
 from dtsemnet.export.terms import features_of, ordered_sum
 from dtsemnet.tree import Model, TanhScale, as_model
 from dtsemnet.tree.checks import Scalar

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dtsemnet.arrays import Floats, Ints
-from dtsemnet.export.milp_parts import Program
+from dtsemnet.export.milp.program import Program
 from dtsemnet.tree import Column, Model, as_model
 
 __all__ = ["Milp", "to_milp"]

@@ -13,7 +13,7 @@ import re
 import numpy as np
 
 from dtsemnet.arrays import Array, Ints
-from dtsemnet.export.onnx_parts import Graph
+from dtsemnet.export.onnx.graph import Graph
 from dtsemnet.export.terms import features_of
 from dtsemnet.tree import Column, Encoder
 

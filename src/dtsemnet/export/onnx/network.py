@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from dtsemnet.arrays import Floats
-from dtsemnet.export.onnx_parts import Graph
+from dtsemnet.export.onnx.graph import Graph
 from dtsemnet.tree import Identity, Model, raw_view
 
 __all__ = ["write_network"]

@@ -15,10 +15,10 @@ import numpy as np
 from dtsemnet.arrays import Array
 from dtsemnet.export.artefact import Answer, Artefact
 from dtsemnet.export.check import checked
-from dtsemnet.export.onnx_inputs import feed
-from dtsemnet.export.onnx_network import write_network
-from dtsemnet.export.onnx_parts import Run, load_runtime, require_onnx
-from dtsemnet.export.onnx_tree import label_type, write_tree
+from dtsemnet.export.onnx.encoder import feed
+from dtsemnet.export.onnx.graph import Run, load_runtime, require_onnx
+from dtsemnet.export.onnx.network import write_network
+from dtsemnet.export.onnx.tree import label_type, write_tree
 from dtsemnet.tree import Model, as_model
 
 __all__ = ["to_onnx"]

@@ -19,7 +19,7 @@ from dtsemnet.export.artefact import Answer
 from dtsemnet.tree import Model
 
 if TYPE_CHECKING:
-    from dtsemnet.export.smt2 import Symbols
+    from dtsemnet.export.smt import Symbols
 
 __all__ = ["MOST_PRODUCTS", "can_check", "make_answer"]
 

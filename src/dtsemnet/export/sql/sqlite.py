@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dtsemnet.arrays import Array
-from dtsemnet.export.sql_words import identifier
+from dtsemnet.export.sql.literals import identifier
 
 __all__ = ["query"]
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from dtsemnet import DTSemNetClassifier, DTSemNetRegressor
-from dtsemnet.export import c_run, check_export
-from dtsemnet.export.c import to_c
-from dtsemnet.export.c_words import Identifiers, comment, number, string
+from dtsemnet.export import check_export
+from dtsemnet.export.c import compiler, to_c
+from dtsemnet.export.c.literals import Identifiers, comment, number, string
 from dtsemnet.export.probes import probe_rows
 from dtsemnet.tree import Column, Encoder, Model, Topology, Tree, as_model
 from strategies import MODELS, make_model, trees, wild_points, wild_trees
@@ -33,7 +33,7 @@ def say(tmp_path, source, code, *flags):
     """Compile a file with a main program behind it and give back what it prints."""
     body = "#include <stdio.h>\nint main(void)\n{\n" + code + "    return 0;\n}\n"
     (tmp_path / "main.c").write_text(source + body, encoding="utf-8")
-    command = [*c_run.find_compiler(), *STRICT, *flags, "main.c", "-o", "main", "-lm"]
+    command = [*compiler.find_compiler(), *STRICT, *flags, "main.c", "-o", "main", "-lm"]
     subprocess.run(command, cwd=tmp_path, check=True)
     return subprocess.run([tmp_path / "main"], capture_output=True, check=True).stdout.decode()
 
@@ -77,18 +77,18 @@ def test_every_magnitude_agrees(tree, data):
     assert to_c(tree, data.draw(wild_points(tree.n_features))).report.n_near == 0
 
 
-@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("command", COMPILERS)
 @pytest.mark.parametrize(
     "flags",
     [(*STRICT, "-O0"), (*STRICT, "-O2"), (*STRICT, "-O3", "-march=native"), ("-std=gnu17", "-O3", "-march=native")],
     ids=["O0", "O2", "O3", "gnu17"],
 )
 @pytest.mark.parametrize("kind", ["wide", "mixed linear"])
-def test_no_flag_of_the_standard_changes_a_bit(kind, flags, compiler, monkeypatch):
+def test_no_flag_of_the_standard_changes_a_bit(kind, flags, command, monkeypatch):
     model = make_model(kind)
     rows = probe_rows(model, None, 1000, np.random.default_rng(1))
-    monkeypatch.setenv("CC", compiler)
-    answer = c_run.run(model, cached(kind).text, rows, name="tree", number="double", flags=flags)
+    monkeypatch.setenv("CC", command)
+    answer = compiler.run(model, cached(kind).text, rows, name="tree", number="double", flags=flags)
     assert_array_equal(answer.leaf, model.apply(rows))
     expected = model.predict_proba(rows) if model.is_classifier else model.predict(rows)[:, None]
     assert_array_equal(answer.output, expected)
@@ -98,7 +98,7 @@ def test_no_flag_of_the_standard_changes_a_bit(kind, flags, compiler, monkeypatc
 def test_flags_that_change_the_arithmetic_do_not_compile(flag):
     model = make_model("class")
     with pytest.raises(RuntimeError, match="fast-math computes another function"):
-        c_run.run(model, cached("class").text, np.zeros((1, 8)), name="tree", number="double", flags=(flag,))
+        compiler.run(model, cached("class").text, np.zeros((1, 8)), name="tree", number="double", flags=(flag,))
 
 
 def test_sparse_splits_are_lists_and_agree():
@@ -165,7 +165,7 @@ def test_trees_share_a_program_and_one_file_is_header_and_body(tmp_path):
 
 
 def test_without_a_compiler_the_file_is_handed_over_unchecked(monkeypatch, caplog):
-    monkeypatch.setattr(c_run, "find_compiler", lambda: None)
+    monkeypatch.setattr(compiler, "find_compiler", lambda: None)
     with caplog.at_level(logging.WARNING, logger="dtsemnet"):
         artefact = to_c(make_model("class"))
     assert artefact.report is None
