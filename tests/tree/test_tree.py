@@ -60,7 +60,7 @@ def test_large_arrays_in_blocks_give_the_same_rows(monkeypatch):
     tree = Tree(Topology.complete(4), rng.normal(size=(15, 7)), rng.normal(size=15), rng.normal(size=(16, 1)))
     X = rng.normal(size=(1000, 7)).astype(np.float32)
     expected = answers(tree, X)
-    monkeypatch.setattr("dtsemnet.tree.rows._BLOCK", 100)
+    monkeypatch.setattr("dtsemnet.tree.tree._BLOCK", 100)
     for one, two in zip(answers(tree, np.asfortranarray(X)), expected):
         assert_array_equal(one, two)
     X[700, 3] = np.inf
@@ -275,3 +275,11 @@ def test_threads_give_the_same_rows():
     with ThreadPoolExecutor(4) as pool:
         parts = list(pool.map(tree.predict, np.array_split(X, 16)))
     assert_array_equal(np.concatenate(parts), tree.predict(X))
+
+
+@given(trees(kind="guard"))
+def test_replacing_keeps_what_is_not_named(tree):
+    assert tree.replace() == tree
+    moved = tree.replace(bias=tree.bias + 1.0)
+    assert moved.replace(bias=tree.bias) == tree
+    assert moved.upper is not None

@@ -56,7 +56,7 @@ def run(
     matplotlib = require("matplotlib", extra="plot", verb="dtsemnet plot")
     matplotlib.use("Agg")
     from dtsemnet.cli.models import load
-    from dtsemnet.tree.atomic import write_atomically
+    from dtsemnet.tree.file import write_atomically
 
     loaded = load(model)
     table = None if data is None else loaded.read(data, target=target, guess=True)

@@ -32,7 +32,7 @@ def run(
     from dtsemnet.cli.models import load
     from dtsemnet.cli.output import check_output, say
     from dtsemnet.export import to_text
-    from dtsemnet.tree.atomic import write_atomically
+    from dtsemnet.tree.file import write_atomically
 
     check_output(out, force=force)
     loaded = load(model)

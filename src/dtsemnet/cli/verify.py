@@ -68,7 +68,7 @@ def run(
     check_output(out, force=force)
     check_output(page, force=force, what="--page")
     from dtsemnet.cli.models import load
-    from dtsemnet.tree.atomic import write_atomically
+    from dtsemnet.tree.file import write_atomically
     from dtsemnet.verify import audit
 
     loaded = load(model)

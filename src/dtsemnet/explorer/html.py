@@ -22,7 +22,7 @@ from typing import Any
 from dtsemnet.explorer.describe import describe
 from dtsemnet.explorer.rows import Table
 from dtsemnet.tree import Model, as_model
-from dtsemnet.tree.atomic import write_atomically
+from dtsemnet.tree.file import write_atomically
 
 __all__ = ["to_html"]
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dtsemnet.arrays import Array, Floats, Ints
-from dtsemnet.tree.atomic import write_atomically
+from dtsemnet.tree.file import write_atomically
 
 if TYPE_CHECKING:
     from dtsemnet.export.check import Report

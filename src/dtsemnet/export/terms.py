@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from dtsemnet.kernels.routing import LANES
 from dtsemnet.tree import Column, Encoder
-from dtsemnet.tree.checks import Scalar
+from dtsemnet.tree._validate import Scalar
 
 __all__ = ["Feature", "features_of", "ordered_sum"]
 

@@ -1,6 +1,6 @@
 """A model as text, table and explanation speak of it: columns, categories, missing values.
 
-:func:`dtsemnet.tree.raw_view` folds what is affine. Here one thing more is settled, so that no
+:func:`dtsemnet.tree.view_view` folds what is affine. Here one thing more is settled, so that no
 hidden number stands between a reader and a sum: a missing number counts as 0, and what the
 model fills in for it joins the weight of its indicator, ``w_missing + w * fill``. So
 ``0.8 visits + 7.2 (visits missing)`` is all there is to know about a column.

@@ -28,8 +28,7 @@ from stable_baselines3.dqn.policies import DQNPolicy
 from dtsemnet.arrays import Array
 from dtsemnet.rl.evaluation import act_by_tree, evaluate
 from dtsemnet.rl.judging import Clock, Progress
-from dtsemnet.tree import Model, Tree
-from dtsemnet.tree.raw import as_model
+from dtsemnet.tree import Model, Tree, as_model
 
 __all__ = ["imitate", "viper"]
 

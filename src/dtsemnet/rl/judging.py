@@ -20,7 +20,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from dtsemnet.rl.checkpoints import check_buffer, restore_checkpoint, save_checkpoint
 from dtsemnet.rl.evaluation import evaluate, is_tree, summary
 from dtsemnet.rl.extraction import policy_tree
-from dtsemnet.tree.atomic import write_atomically
+from dtsemnet.tree.file import write_atomically
 from dtsemnet_paper.records import Record, append_record
 
 __all__ = ["Checkpoints", "Clock", "Judge", "Progress", "Watch"]

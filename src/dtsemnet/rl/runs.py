@@ -30,7 +30,7 @@ from dtsemnet.rl.judging import Progress
 from dtsemnet.rl.kept import load_agent
 from dtsemnet.rl.training import CHECKPOINT, train, versions
 from dtsemnet.tree import Model
-from dtsemnet.tree.atomic import write_atomically
+from dtsemnet.tree.file import write_atomically
 from dtsemnet_paper.records import Record, append_record, mend, read_records
 
 __all__ = ["RECORDS", "RUNS", "Run", "execute", "has_tensorboard"]

@@ -32,7 +32,7 @@ from dtsemnet.training.callbacks import Callback, Context
 from dtsemnet.training.engine import Engine
 from dtsemnet.training.history import Epoch, History
 from dtsemnet.training.schedules import Phase
-from dtsemnet.tree.atomic import write_atomically
+from dtsemnet.tree.file import write_atomically
 
 __all__ = ["Checkpoint", "Training"]
 

@@ -1,12 +1,13 @@
 """The tree itself: its shape, its arrays, edits that keep the function, and the model file."""
 
 from dtsemnet.tree.edits import canonical, drop_leaves, drop_unreachable, fold_affine, merge_equal, prune
-from dtsemnet.tree.encoder import Column, Encoder
+from dtsemnet.tree.encoder import Column, Encoder, Feature
 from dtsemnet.tree.file import Document, load_document, read
-from dtsemnet.tree.model import Identity, Model, Output, TanhScale
-from dtsemnet.tree.raw import RawView, as_model, raw_view
+from dtsemnet.tree.model import Identity, Model, Output, TanhScale, as_model
+from dtsemnet.tree.survey import LeafSurvey
 from dtsemnet.tree.topology import Topology
 from dtsemnet.tree.tree import Tree
+from dtsemnet.tree.view import RawView, raw_view
 
 __all__ = [
     "Topology",
@@ -14,6 +15,8 @@ __all__ = [
     "Model",
     "Encoder",
     "Column",
+    "Feature",
+    "LeafSurvey",
     "Output",
     "Identity",
     "TanhScale",

@@ -13,16 +13,17 @@ rounded, never falls when ``b`` grows.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from dtsemnet.arrays import Floats
-from dtsemnet.tree.checks import floats
-from dtsemnet.tree.rebuild import rebuild
+from dtsemnet.arrays import Floats, Ints
+from dtsemnet.tree._validate import floats
+from dtsemnet.tree.topology import Topology
 from dtsemnet.tree.tree import Tree
 
-__all__ = ["canonical", "drop_leaves", "drop_unreachable", "fold_affine", "merge_equal", "prune"]
+__all__ = ["Numbering", "canonical", "drop_leaves", "drop_unreachable", "fold_affine", "merge_equal", "number", "prune"]
 
 
 def fold_affine(tree: Tree, scale: ArrayLike, shift: ArrayLike) -> Tree:
@@ -76,7 +77,7 @@ def merge_equal(tree: Tree) -> Tree:
         children[split] = [left, right]
         if left < 0 and right < 0 and content[~left] == content[~right]:
             stands_for[split] = left
-    return rebuild(tree, np.array(children, dtype=np.int64), stands_for[0] if stands_for else -1)
+    return _rebuild(tree, np.array(children, dtype=np.int64), stands_for[0] if stands_for else -1)
 
 
 def drop_leaves(tree: Tree, leaves: Iterable[int]) -> Tree:
@@ -109,7 +110,7 @@ def drop_leaves(tree: Tree, leaves: Iterable[int]) -> Tree:
             children[split] = [left, right]
     root = stands_for[0] if stands_for else -1
     assert root is not None
-    return rebuild(tree, np.array(children, dtype=np.int64), root)
+    return _rebuild(tree, np.array(children, dtype=np.int64), root)
 
 
 def drop_unreachable(tree: Tree) -> Tree:
@@ -161,7 +162,7 @@ def drop_unreachable(tree: Tree) -> Tree:
         return node
 
     kept = [[follow(left), follow(right)] for left, right in children]
-    return rebuild(tree, np.array(kept, dtype=np.int64), follow(0 if tree.n_splits else -1))
+    return _rebuild(tree, np.array(kept, dtype=np.int64), follow(0 if tree.n_splits else -1))
 
 
 def canonical(tree: Tree) -> Tree:
@@ -236,7 +237,7 @@ def prune(
             arrays[name][first] = content
     changed = _replace(tree, tree.weight, tree.bias, **{"coef": None, "lower": None, "upper": None, **arrays})
     children = np.where(tree.topology.children == split, ~first, tree.topology.children)
-    return rebuild(changed, children, 0 if split else ~first)
+    return _rebuild(changed, children, 0 if split else ~first)
 
 
 def _replace(
@@ -257,3 +258,51 @@ def _replace(
 def _table(tree: Tree) -> list[list[int]]:
     table: list[list[int]] = tree.topology.children.tolist()
     return table
+
+
+class Numbering(NamedTuple):
+    """A shape, and which old split and leaf stands at each new number."""
+
+    topology: Topology
+    splits: Ints
+    leaves: Ints
+
+
+def number(children: NDArray[np.integer], root: int) -> Numbering:
+    """Number the nodes below ``root`` anew.
+
+    Examples
+    --------
+    >>> shape, splits, leaves = number(np.array([[1, -3], [-1, -2]]), root=0)
+    >>> shape.children.tolist(), splits.tolist(), leaves.tolist()
+    ([[1, -3], [-1, -2]], [0, 1], [0, 1, 2])
+    """
+    table: list[list[int]] = np.asarray(children).reshape(-1, 2).tolist()
+    splits = [root] if root >= 0 else []
+    for split in splits:  # grows while it is read: breadth-first
+        splits += [child for child in table[split] if child >= 0]
+    new_split = {split: i for i, split in enumerate(splits)}
+    leaves, stack = [], [root]
+    while stack:
+        node = stack.pop()
+        if node < 0:
+            leaves.append(~node)
+        else:
+            stack += [table[node][1], table[node][0]]
+    new_leaf = {leaf: i for i, leaf in enumerate(leaves)}
+    shape = [[new_split[k] if k >= 0 else ~new_leaf[~k] for k in table[split]] for split in splits]
+    return Numbering(Topology(shape), np.array(splits, dtype=np.int64), np.array(leaves, dtype=np.int64))
+
+
+def _rebuild(tree: Tree, children: NDArray[np.integer], root: int) -> Tree:
+    """Make the tree whose nodes are those of ``tree`` that hang below ``root``."""
+    topology, splits, leaves = number(children, root)
+    return Tree(
+        topology,
+        tree.weight[splits],
+        tree.bias[splits],
+        tree.value[leaves],
+        *(None if array is None else array[leaves] for array in (tree.coef, tree.lower, tree.upper)),
+        feature_names=tree.feature_names,
+        class_names=tree.class_names,
+    )

@@ -1,48 +1,53 @@
-"""From the columns that a user has to the numbers that a tree reads.
+"""From the columns that a user has to the numbers (features) that a tree reads.
 
 An encoder is a tuple of columns. A numeric column gives the feature
 
     clip((x - center) * scale, lower, upper)
 
-in float64, each operation rounded once, and, if asked for, a second feature that is 1
-where ``x`` is missing (then ``fill`` stands in for ``x``). A categorical column gives
-one 0/1 feature for each category: all 0 for a value it does not know.
+in float64, each operation rounded once. With ``missing="indicator"`` it gives a second feature
+that is 1 if ``x`` is missing; the first feature then takes ``fill`` for ``x``. A categorical
+column gives one 0/1 feature per category, all 0 for a value that it does not know. Missing is
+``None``, NaN, or the null of a data frame.
 
-Missing is ``None``, NaN, or the null of a data frame.
+``encoder.features`` lists the features with the column that each comes from: read them there
+instead of counting columns. ``encoder.read_columns`` and ``encoder.read_row`` read a table by
+column name (a data frame) or by position (an array).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from itertools import pairwise
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from dtsemnet.arrays import Array, Bools, Floats
-from dtsemnet.tree.checks import Scalar, digest, scalars
+from dtsemnet.tree._validate import Scalar, digest, scalars
 
-__all__ = ["Column", "Encoder", "is_missing"]
+__all__ = ["Column", "Encoder", "Feature", "FeatureKind", "as_array", "is_missing"]
+
+FeatureKind = Literal["number", "category", "missing"]
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column of the input and the features it becomes.
+    """One column of the input.
 
     Parameters
     ----------
     name : str
         Name of the column.
     categories : sequence of str, int, float or bool, optional
-        Makes the column categorical: one 0/1 feature for each, matched by equality.
+        Makes the column categorical: one 0/1 feature per category, matched by equality.
     missing : "indicator", optional
-        Adds a feature that is 1 where the value is missing. Without it a missing number is an error, a missing
-        category all zeros.
+        Adds a feature that is 1 if the value is missing. Without it a missing number is an error, and a missing
+        category gives zeros.
     fill : float, default=0.0
-        Stands in for missing numbers, before the affine map.
+        Replaces missing numbers, before the affine map.
     center, scale : float, default=0.0, 1.0
         The affine map ``(x - center) * scale``.
     lower, upper : float, optional
@@ -89,19 +94,107 @@ class Column:
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """Names of the features that the column gives."""
+        """Names of the features, as trees and model files store them; readers see :attr:`Feature.label` instead."""
         names = [self.name] if self.categories is None else [f"{self.name}={value}" for value in self.categories]
         return tuple(names + [f"{self.name} missing"] * (self.missing is not None))
 
     @property
     def is_identity(self) -> bool:
-        """Whether the column hands its numbers on as they are."""
+        """Whether the column passes its numbers on unchanged."""
         return self.is_affine and self.center == 0.0 and self.scale == 1.0
 
     @property
     def is_affine(self) -> bool:
-        """Whether the column is one number, mapped but neither clipped nor ever missing."""
-        return self.categories is None and self.missing is None and self.lower is None and self.upper is None
+        """Whether the column gives one feature, by an affine map: not clipped, never missing."""
+        return self.categories is None and self.missing is None and not self.is_clipped
+
+    @property
+    def is_clipped(self) -> bool:
+        """Whether the mapped number is clipped to a bound."""
+        return self.lower is not None or self.upper is not None
+
+    def map(self, number: float) -> float:
+        """Encode one number.
+
+        Examples
+        --------
+        >>> Column("age", center=40.0, scale=0.1, upper=2.0).map(70.0)
+        2.0
+        """
+        numbers = np.array([number], dtype=np.float64)
+        _map_numbers(numbers, self.center, self.scale, *_bounds(self))
+        return float(numbers[0])
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One number that a tree reads, and where it comes from.
+
+    Examples
+    --------
+    >>> encoder = Encoder([Column("age", missing="indicator"), Column("colour", categories=["red", "blue"])])
+    >>> [feature.label for feature in encoder.features]
+    ['age', 'age missing', 'colour = red', 'colour = blue']
+    >>> [(feature.index, feature.kind, feature.column_index) for feature in encoder.features][:3]
+    [(0, 'number', 0), (1, 'missing', 0), (2, 'category', 1)]
+    """
+
+    index: int
+    """Position among the features."""
+    column: Column
+    column_index: int
+    """Position of the column in the input."""
+    kind: FeatureKind
+    category: Scalar | None = None
+    """The category for which the feature is 1."""
+
+    @property
+    def label(self) -> str:
+        """The feature in words, as every readable view writes it.
+
+        A number is called as its column, since views fold the affine map into the weights. A clipped number cannot be
+        folded, so its label shows the map.
+        """
+        if self.kind == "category":
+            return f"{self.column.name} = {self.category}"
+        if self.kind == "missing":
+            return f"{self.column.name} missing"
+        return _clipped_label(self.column) if self.column.is_clipped else self.column.name
+
+    @property
+    def term(self) -> str:
+        """The label as a term of a sum: in brackets if the feature is 0 or 1."""
+        return self.label if self.kind == "number" else f"({self.label})"
+
+    @property
+    def scale(self) -> float:
+        """Factor of the affine map that views fold into the weights; 1 if there is none."""
+        return self.column.scale if self.kind == "number" and not self.column.is_clipped else 1.0
+
+    @property
+    def shift(self) -> float:
+        """Constant of the affine map that views fold into the biases: the feature is ``scale * x + shift``."""
+        return -self.column.center * self.column.scale if self.kind == "number" and not self.column.is_clipped else 0.0
+
+    @property
+    def fill(self) -> float | None:
+        """For the indicator of a missing number: what the number counts as, in the units of its label; else None."""
+        if self.kind != "missing" or self.column.categories is not None:
+            return None
+        return self.column.map(self.column.fill) if self.column.is_clipped else self.column.fill
+
+    def to_dict(self) -> dict[str, Any]:
+        """Describe the feature in plain JSON.
+
+        Examples
+        --------
+        >>> described = Encoder([Column("colour", categories=["red"])]).features[0].to_dict()
+        >>> described["label"], described["kind"], described["column"], described["category"]
+        ('colour = red', 'category', 0, 'red')
+        """
+        described: dict[str, Any] = {name: getattr(self, name) for name in ("label", "term", "kind")}
+        described |= {"column": self.column_index, "category": self.category}
+        return described | {name: getattr(self, name) for name in ("scale", "shift", "fill")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +231,7 @@ class Encoder:
 
     @classmethod
     def identity(cls, names: Iterable[str]) -> Encoder:
-        """Make the encoder that hands numbers on as they are."""
+        """Make the encoder that passes numbers on unchanged."""
         return cls(Column(name) for name in names)
 
     @property
@@ -152,14 +245,39 @@ class Encoder:
         return len(self.feature_names)
 
     @cached_property
+    def features(self) -> tuple[Feature, ...]:
+        """The features in the order in which the tree reads them."""
+        features: list[Feature] = []
+        for place, column in enumerate(self.columns):
+            kinds: list[tuple[FeatureKind, Scalar | None]] = [("number", None)]
+            if column.categories is not None:
+                kinds = [("category", category) for category in column.categories]
+            if column.missing is not None:
+                kinds.append(("missing", None))
+            for kind, category in kinds:
+                features.append(Feature(len(features), column, place, kind, category))
+        return tuple(features)
+
+    @cached_property
+    def features_of_column(self) -> tuple[slice, ...]:
+        """For each column, the slice of the features that it gives."""
+        ends = np.cumsum([0, *(len(column.feature_names) for column in self.columns)]).tolist()
+        return tuple(slice(first, last) for first, last in pairwise(ends))
+
+    @cached_property
     def feature_names(self) -> tuple[str, ...]:
-        """Names of the features, such as ``age``, ``age missing``, ``colour=red``."""
+        """Names of the features as trees store them, such as ``age``, ``age missing``, ``colour=red``."""
         return tuple(name for column in self.columns for name in column.feature_names)
 
     @cached_property
     def is_identity(self) -> bool:
-        """Whether every column is handed on as it is."""
+        """Whether every column passes its numbers on unchanged."""
         return all(column.is_identity for column in self.columns)
+
+    @cached_property
+    def is_numeric(self) -> bool:
+        """Whether no column is categorical."""
+        return all(column.categories is None for column in self.columns)
 
     def transform(self, X: Any) -> Array:
         """Encode rows.
@@ -172,38 +290,76 @@ class Encoder:
         Returns
         -------
         ndarray of float64, shape (n_samples, n_features)
-            Where the encoder is the identity and ``X`` an array of numbers, ``X`` itself.
+            ``X`` itself if the encoder is the identity and ``X`` an array of numbers.
         """
         if not hasattr(X, "columns"):
-            array = np.asarray(X)
-            # A list of mixed values must not become strings before numbers are matched.
-            X = np.array(X, dtype=object) if array.dtype.kind == "U" and not isinstance(X, np.ndarray) else array
-            if X.ndim != 2 or X.shape[1] != self.n_columns:
-                raise ValueError(
-                    f"X must have shape (n_samples, {self.n_columns}), got {X.shape}; "
-                    f"pass the columns {', '.join(column.name for column in self.columns[:3])}... in that order."
-                )
-            if X.dtype.kind in "fiub" and all(column.categories is None for column in self.columns):
-                return X if self.is_identity else self._transform_numbers(X)
-            given = [X[:, j] for j in range(self.n_columns)]
-        else:
-            absent = [column.name for column in self.columns if column.name not in X.columns]
-            if absent:
-                raise ValueError(f"X has no column {absent[0]!r}; it has {[str(name) for name in X.columns][:5]}...")
-            given = [np.asarray(X[column.name].to_numpy()) for column in self.columns]
+            X = self._check_shape(as_array(X))
+            if X.dtype.kind in "fiub" and self.is_numeric:
+                if self.is_identity:
+                    return X
+                if not any(column.missing for column in self.columns):
+                    return self._transform_numbers(X)
+        given = self.read_columns(X)
         features = np.empty((len(given[0]), self.n_features))
-        place = 0
-        for column, values in zip(self.columns, given):
+        for column, values, part in zip(self.columns, given, self.features_of_column):
             if values.ndim != 1 or values.dtype.kind in "mMcV":
                 raise ValueError(
                     f"column {column.name!r} must be one column of numbers, strings or booleans, "
                     f"got {values.dtype} of shape {values.shape}; convert it."
                 )
-            width = len(column.feature_names)
             encode = _encode_numbers if column.categories is None else _encode_categories
-            encode(column, values, features[:, place : place + width])
-            place += width
+            encode(column, values, features[:, part])
         return features
+
+    def read_columns(self, X: Any) -> list[Array]:
+        """Read the columns of a table: of a data frame by name, of anything else by position.
+
+        Examples
+        --------
+        >>> Encoder.identity(["age", "dose"]).read_columns([[40, 1.5], [50, 2.0]])
+        [array([40., 50.]), array([1.5, 2. ])]
+        """
+        if not hasattr(X, "columns"):
+            array = self._check_shape(as_array(X))
+            return [array[:, j] for j in range(self.n_columns)]
+        absent = [column.name for column in self.columns if column.name not in X.columns]
+        if absent:
+            raise ValueError(f"X has no column {absent[0]!r}; it has {[str(name) for name in X.columns][:5]}...")
+        return [np.asarray(X[column.name].to_numpy()) for column in self.columns]
+
+    def read_row(self, x: Any) -> Array:
+        """Read one row into an object array of shape (1, n_columns), which keeps the type of every value.
+
+        Parameters
+        ----------
+        x : one row
+            A sequence of values, a mapping or pandas Series by column name, or a table or array of one row.
+
+        Examples
+        --------
+        >>> Encoder.identity(["age", "dose"]).read_row({"dose": 1.5, "age": 40})
+        array([[40, 1.5]], dtype=object)
+        """
+        names = [column.name for column in self.columns]
+        if hasattr(x, "columns"):
+            if len(x) != 1:
+                raise ValueError(f"x must be one row, got a table of {len(x)}; pass one, as in X[i : i + 1].")
+            x = {str(name): np.asarray(x[name].to_numpy())[0] for name in x.columns}
+        by_name = isinstance(x, Mapping) or (hasattr(x, "index") and hasattr(x, "keys"))
+        if by_name and all(name in x for name in names):  # a Series without these names is read by position
+            values = [x[name] for name in names]
+        elif isinstance(x, Mapping):
+            absent = next(name for name in names if name not in x)
+            raise ValueError(f"x has no value for column {absent!r}; it has {[str(name) for name in x][:5]}...")
+        else:
+            values = list(x)
+            if len(values) == 1 and np.ndim(values[0]) == 1:
+                values = list(values[0])
+            if len(values) != len(names) or any(np.ndim(value) for value in values):
+                raise ValueError(f"x must be one row of {len(names)} values, got shape {np.shape(values)}.")
+        row = np.empty((1, len(values)), dtype=object)
+        row[0] = values
+        return row
 
     def fingerprint(self) -> str:
         """Hash the content."""
@@ -218,36 +374,57 @@ class Encoder:
     def __reduce__(self) -> tuple[Any, ...]:
         return Encoder, (self.columns,)
 
+    def _check_shape(self, array: Array) -> Array:
+        if array.ndim != 2 or array.shape[1] != self.n_columns:
+            raise ValueError(
+                f"X must have shape (n_samples, {self.n_columns}), got {array.shape}; "
+                f"pass the columns {', '.join(column.name for column in self.columns[:3])}... in that order."
+            )
+        return array
+
     def _transform_numbers(self, X: Array) -> Floats:
-        """Encode an array of numbers, all columns at once where each gives one feature."""
-        if any(column.missing for column in self.columns):
-            features = np.empty((len(X), self.n_features))
-            place = 0
-            for j, column in enumerate(self.columns):
-                width = len(column.feature_names)
-                _encode_numbers(column, X[:, j], features[:, place : place + width])
-                place += width
-            return features
+        """Encode an array of numbers, all columns at once: each gives one feature."""
         numbers = X.astype(np.float64)
         bad = ~np.isfinite(numbers).all(axis=0)
         if bad.any():
             j = int(np.flatnonzero(bad)[0])
             _refuse(self.columns[j], numbers[:, j])
-        center, scale, lower, upper = self._affine
-        with np.errstate(over="ignore"):  # what is clipped may overflow before; what is not is refused by the tree
-            numbers -= center
-            numbers *= scale
-        np.maximum(numbers, lower, out=numbers)
-        np.minimum(numbers, upper, out=numbers)
+        _map_numbers(numbers, *self._affine)
         return numbers
 
     @cached_property
     def _affine(self) -> tuple[Floats, Floats, Floats, Floats]:
-        center = np.array([column.center for column in self.columns])
-        scale = np.array([column.scale for column in self.columns])
-        lower = np.array([-np.inf if column.lower is None else column.lower for column in self.columns])
-        upper = np.array([np.inf if column.upper is None else column.upper for column in self.columns])
+        """Center, scale, lower and upper bound of all columns."""
+        maps = np.array([(column.center, column.scale, *_bounds(column)) for column in self.columns])
+        center, scale, lower, upper = maps.T
         return center, scale, lower, upper
+
+
+def as_array(X: Any) -> Array:
+    """Make an array of rows; a list of mixed values becomes an object array, so that its numbers stay numbers.
+
+    Examples
+    --------
+    >>> as_array([[1.5, "red"]]).tolist(), as_array([[1, 2.5]]).dtype
+    ([[1.5, 'red']], dtype('float64'))
+    """
+    array = np.asarray(X)
+    return np.array(X, dtype=object) if array.dtype.kind == "U" and not isinstance(X, np.ndarray) else array
+
+
+def _bounds(column: Column) -> tuple[float, float]:
+    return -np.inf if column.lower is None else column.lower, np.inf if column.upper is None else column.upper
+
+
+def _map_numbers(
+    numbers: Floats, center: Floats | float, scale: Floats | float, lower: Floats | float, upper: Floats | float
+) -> None:
+    """Apply the affine map and the bounds in place; the only place that does so."""
+    with np.errstate(over="ignore"):  # what is clipped may overflow before; what is not is refused by the tree
+        numbers -= center
+        numbers *= scale
+    np.maximum(numbers, lower, out=numbers)
+    np.minimum(numbers, upper, out=numbers)
 
 
 def _encode_numbers(column: Column, values: Array, features: Floats) -> None:
@@ -256,18 +433,12 @@ def _encode_numbers(column: Column, values: Array, features: Floats) -> None:
     try:
         numbers[~missing] = values[~missing].astype(np.float64)
     except (ValueError, TypeError):
-        strange = next(value for value in values[~missing] if not isinstance(value, (int, float, np.number)))
-        raise ValueError(f"column {column.name!r} must hold numbers, got {strange!r}.") from None
+        wrong = next(value for value in values[~missing] if not isinstance(value, (int, float, np.number)))
+        raise ValueError(f"column {column.name!r} must hold numbers, got {wrong!r}.") from None
     if (column.missing is None and missing.any()) or not np.isfinite(numbers).all():
         _refuse(column, np.where(missing, np.nan if column.missing is None else 0.0, numbers))
     numbers[missing] = column.fill
-    with np.errstate(over="ignore"):
-        numbers -= column.center
-        numbers *= column.scale
-    if column.lower is not None:
-        np.maximum(numbers, column.lower, out=numbers)
-    if column.upper is not None:
-        np.minimum(numbers, column.upper, out=numbers)
+    _map_numbers(numbers, column.center, column.scale, *_bounds(column))
     features[:, 0] = numbers
     if column.missing is not None:
         features[:, 1] = missing
@@ -276,21 +447,21 @@ def _encode_numbers(column: Column, values: Array, features: Floats) -> None:
 def _encode_categories(column: Column, values: Array, features: Floats) -> None:
     assert column.categories is not None
     missing = is_missing(values)
-    number = {value: k for k, value in enumerate(column.categories)}
+    code_of = {value: k for k, value in enumerate(column.categories)}
     features[:] = 0.0
     plain = values.tolist()  # Python's own values: equality and hashing across int, float and bool
     try:
-        found = np.array([-1 if lost else number.get(value, -1) for value, lost in zip(plain, missing)], dtype=np.int64)
+        code = np.array([-1 if gone else code_of.get(value, -1) for value, gone in zip(plain, missing)], dtype=np.int64)
     except TypeError as error:
         raise ValueError(f"column {column.name!r} must hold strings, numbers or booleans: {error}.") from None
-    known = np.flatnonzero(found >= 0)
-    features[known, found[known]] = 1.0
+    known = np.flatnonzero(code >= 0)
+    features[known, code[known]] = 1.0
     if column.missing is not None:
         features[:, -1] = missing
 
 
 def is_missing(values: Array) -> Bools:
-    """Tell which values of a column are missing: None, NaN, or the null of a data frame."""
+    """Find the missing values of a column: None, NaN, or the null of a data frame."""
     if values.dtype.kind == "f":
         return np.asarray(np.isnan(values))
     if values.dtype.kind != "O":
@@ -307,9 +478,18 @@ def is_missing(values: Array) -> Bools:
     )
 
 
-def _refuse(column: Column, numbers: ArrayLike) -> None:
-    numbers = np.asarray(numbers)
+def _refuse(column: Column, numbers: Floats) -> None:
     row = int(np.flatnonzero(~np.isfinite(numbers))[0])
-    what = "is missing" if np.isnan(numbers[row]) else f"is {numbers[row]}"
+    problem = "is missing" if np.isnan(numbers[row]) else f"is {numbers[row]}"
     way_out = "fill it, or fit with missing='indicator'" if np.isnan(numbers[row]) else "pass finite numbers"
-    raise ValueError(f"X must be finite, but row {row} of column {column.name!r} {what}; {way_out}.")
+    raise ValueError(f"X must be finite, but row {row} of column {column.name!r} {problem}; {way_out}.")
+
+
+def _clipped_label(column: Column) -> str:
+    inner = column.name
+    if column.center != 0:
+        inner = f"({inner} {'-' if column.center > 0 else '+'} {abs(column.center):g})"
+    if column.scale != 1:
+        inner = f"{inner} * {column.scale:g}"
+    lower, upper = _bounds(column)
+    return f"clip({inner}, {lower:g}, {upper:g})"

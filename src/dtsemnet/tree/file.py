@@ -26,21 +26,36 @@ from the file, and saving replaces a file in one step, so no reader sees half of
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import math
+import os
+import tempfile
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
-from dtsemnet.tree.atomic import write_atomically
+import numpy as np
+
+from dtsemnet.arrays import Array
 from dtsemnet.tree.encoder import Column, Encoder
-from dtsemnet.tree.fields import check_json, fail, get_object, numbers, parse, read_array, read_count, read_list, show
 from dtsemnet.tree.model import Identity, Model, Output, TanhScale
 from dtsemnet.tree.topology import Topology
 from dtsemnet.tree.tree import Tree
 
-__all__ = ["Document", "MAX_BYTES", "VERSION", "dumps", "load_document", "loads", "read", "save", "schema"]
+__all__ = [
+    "Document",
+    "MAX_BYTES",
+    "VERSION",
+    "dumps",
+    "load_document",
+    "loads",
+    "read",
+    "save",
+    "schema",
+    "write_atomically",
+]
 
 VERSION = 1
 """Version of the format that this library writes, and the newest that it reads."""
@@ -49,6 +64,7 @@ MAX_BYTES = 256 * 2**20
 """Largest file that is read unless a caller asks for more."""
 
 Made = TypeVar("Made")
+_DIGITS = 300  # an integer with more digits may exceed the range of float64
 _LEAF_ARRAYS = ("coef", "lower", "upper")
 _COLUMN_FIELDS = ("categories", "missing", "fill", "center", "scale", "lower", "upper")
 
@@ -93,7 +109,7 @@ def dumps(content: Tree | Model, *, about: dict[str, Any] | None = None) -> str:
         if isinstance(content.output, TanhScale):
             document["output"] = {"kind": "tanh-scale", "low": content.output.low, "high": content.output.high}
     if about:
-        check_json("about", about)
+        _check_json("about", about)
         document["about"] = about
     # One top-level field a line: readable, and a change of one array is a change of one line.
     lines = [f"{json.dumps(key)}: {_write(part, 1)}" for key, part in document.items()]
@@ -109,7 +125,7 @@ def loads(text: str) -> Tree | Model:
     Traceback (most recent call last):
     ValueError: version: the file has version 2, this library reads up to 1; upgrade dtsemnet.
     """
-    return _read_document(parse(text)).content
+    return _read_document(_parse(text)).content
 
 
 def save(content: Tree | Model, path: str | PathLike[str], *, about: dict[str, Any] | None = None) -> None:
@@ -134,12 +150,12 @@ def load_document(path: str | PathLike[str], *, max_bytes: int = MAX_BYTES) -> D
     with open(path, "rb") as stream:
         data = stream.read(max_bytes + 1)
     if len(data) > max_bytes:
-        fail("document", f"the file is longer than max_bytes={max_bytes}; pass a larger max_bytes if you trust it")
+        _fail("document", f"the file is longer than max_bytes={max_bytes}; pass a larger max_bytes if you trust it")
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ValueError(f"document: not valid UTF-8 at byte {error.start}.") from None
-    return _read_document(parse(text))
+    return _read_document(_parse(text))
 
 
 def schema() -> dict[str, Any]:
@@ -152,6 +168,32 @@ def schema() -> dict[str, Any]:
     """
     found: dict[str, Any] = json.loads(Path(__file__).with_name("model.schema.json").read_text(encoding="utf-8"))
     return found
+
+
+def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> Path:
+    """Write a file in one step: either the old file stands, or the new one, whole.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_atomically(Path(folder, "tree.txt"), "leaf").read_text()
+    'leaf'
+    """
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(
+            f"path {str(target)!r} lies in a folder that does not exist; make {target.parent} first."
+        )
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content.encode() if isinstance(content, str) else content)
+        os.chmod(temporary, target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask())
+        os.replace(temporary, target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    return target
 
 
 def _describe_tree(tree: Tree) -> dict[str, Any]:
@@ -182,18 +224,20 @@ def _write(part: Any, level: int) -> str:
 def _read_document(document: Any) -> Document:
     if isinstance(document, dict):  # before unknown keys: a newer version may have new ones
         if document.get("format") != "dtsemnet":
-            fail("format", f"must be 'dtsemnet', got {show(document.get('format'))}; this is not a dtsemnet model file")
+            _fail(
+                "format", f"must be 'dtsemnet', got {_show(document.get('format'))}; this is not a dtsemnet model file"
+            )
         version = document.get("version")
         if type(version) is int and version > VERSION:
-            fail("version", f"the file has version {version}, this library reads up to {VERSION}; upgrade dtsemnet.")
+            _fail("version", f"the file has version {version}, this library reads up to {VERSION}; upgrade dtsemnet.")
         if type(version) is not int or version < 1:
-            fail("version", f"must be an integer of at least 1, got {show(version)}")
-    document = get_object("document", document, ("format", "version", "tree"), ("encoder", "output", "about"))
+            _fail("version", f"must be an integer of at least 1, got {_show(version)}")
+    document = _get_object("document", document, ("format", "version", "tree"), ("encoder", "output", "about"))
     tree = _read_tree(document["tree"])
     about = document.get("about", {})
     if not isinstance(about, dict):
-        fail("about", f"must be an object, got {show(about)}")
-    check_json("about", about)
+        _fail("about", f"must be an object, got {_show(about)}")
+    _check_json("about", about)
     if "encoder" not in document and "output" not in document:
         return Document(tree, about)
     encoder = Encoder.identity(tree.feature_labels)
@@ -205,12 +249,12 @@ def _read_document(document: Any) -> Document:
 
 def _read_tree(given: Any) -> Tree:
     required = ("n_features", "n_splits", "n_outputs", "children", "weight", "bias", "value")
-    given = get_object("tree", given, required, (*_LEAF_ARRAYS, "feature_names", "class_names"))
-    n_features = read_count("tree.n_features", given["n_features"], 1)
-    n_splits = read_count("tree.n_splits", given["n_splits"], 0)
-    n_outputs = read_count("tree.n_outputs", given["n_outputs"], 1)
+    given = _get_object("tree", given, required, (*_LEAF_ARRAYS, "feature_names", "class_names"))
+    n_features = _read_count("tree.n_features", given["n_features"], 1)
+    n_splits = _read_count("tree.n_splits", given["n_splits"], 0)
+    n_outputs = _read_count("tree.n_outputs", given["n_outputs"], 1)
     n_leaves = n_splits + 1
-    children = read_array("tree.children", given["children"], (n_splits, 2), integer=True)
+    children = _read_array("tree.children", given["children"], (n_splits, 2), integer=True)
     topology = _name_field("tree.children", lambda: Topology(children))
     shapes = {"weight": (n_splits, n_features), "bias": (n_splits,), "value": (n_leaves, n_outputs)}
     shapes |= {
@@ -219,37 +263,37 @@ def _read_tree(given: Any) -> Tree:
         "upper": (n_leaves, n_outputs),
     }
     arrays: dict[str, Any] = {
-        name: read_array(f"tree.{name}", given[name], shape) for name, shape in shapes.items() if name in given
+        name: _read_array(f"tree.{name}", given[name], shape) for name, shape in shapes.items() if name in given
     }
     lengths = {"feature_names": n_features, "class_names": n_outputs}
     names: dict[str, Any] = {
-        name: read_list(f"tree.{name}", given[name], n) for name, n in lengths.items() if name in given
+        name: _read_list(f"tree.{name}", given[name], n) for name, n in lengths.items() if name in given
     }
     return _name_field("tree", lambda: Tree(topology, **arrays, **names))
 
 
 def _read_encoder(given: Any) -> Encoder:
     columns = []
-    for i, item in enumerate(read_list("encoder.columns", get_object("encoder", given, ("columns",))["columns"])):
+    for i, item in enumerate(_read_list("encoder.columns", _get_object("encoder", given, ("columns",))["columns"])):
         place = f"encoder.columns[{i}]"
-        item = get_object(place, item, ("name",), _COLUMN_FIELDS)
+        item = _get_object(place, item, ("name",), _COLUMN_FIELDS)
         for name in ("fill", "center", "scale", "lower", "upper"):
             if name in item:
-                numbers(f"{place}.{name}", [item[name]])
+                _numbers(f"{place}.{name}", [item[name]])
         if "categories" in item:
-            read_list(f"{place}.categories", item["categories"])
+            _read_list(f"{place}.categories", item["categories"])
         columns.append(_name_field(place, partial(Column, **item)))
     return _name_field("encoder.columns", lambda: Encoder(columns))
 
 
 def _read_output(given: Any) -> Output:
     if not isinstance(given, dict) or given.get("kind") not in ("identity", "tanh-scale"):
-        fail("output.kind", f"must be 'identity' or 'tanh-scale', got {show(given)}")
+        _fail("output.kind", f"must be 'identity' or 'tanh-scale', got {_show(given)}")
     if given["kind"] == "identity":
-        get_object("output", given, ("kind",))
+        _get_object("output", given, ("kind",))
         return Identity()
-    given = get_object("output", given, ("kind", "low", "high"))
-    ends = [numbers(f"output.{end}", read_list(f"output.{end}", given[end])) for end in ("low", "high")]
+    given = _get_object("output", given, ("kind", "low", "high"))
+    ends = [_numbers(f"output.{end}", _read_list(f"output.{end}", given[end])) for end in ("low", "high")]
     return _name_field("output", lambda: TanhScale(*ends))
 
 
@@ -259,3 +303,132 @@ def _name_field(place: str, make: Callable[[], Made]) -> Made:
         return make()
     except (ValueError, TypeError, OverflowError) as error:
         raise ValueError(f"{place}: {error}") from None
+
+
+def _parse(text: str) -> Any:
+    """Parse JSON, with duplicate keys and deep nesting refused; numbers out of range come out as infinities."""
+    try:
+        return json.loads(text, object_pairs_hook=_unique, parse_int=_integer)
+    except RecursionError:
+        raise ValueError("document: nested too deeply; a model file nests no deeper than ten levels.") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"document: not valid JSON, {error.msg} in line {error.lineno}.") from None
+
+
+def _fail(field: str, problem: str) -> NoReturn:
+    """Raise the error that names a field."""
+    raise ValueError(f"{field}: {problem}")
+
+
+def _get_object(field: str, given: Any, required: Collection[str], optional: Collection[str] = ()) -> dict[str, Any]:
+    """Check that ``given`` is an object with all the required keys and none that is unknown."""
+    if not isinstance(given, dict):
+        _fail(field, f"must be an object, got {_show(given)}")
+    for key in required:
+        if key not in given:
+            _fail(f"{field}.{key}", "is missing")
+    for key in given:
+        if key not in required and key not in optional:
+            _fail(f"{field}.{key}"[:200], f"is unknown; known are {', '.join([*required, *optional])}")
+    return given
+
+
+def _read_count(field: str, given: Any, least: int) -> int:
+    """Read a count."""
+    if type(given) is not int or not least <= given < 2**31:
+        _fail(field, f"must be an integer of at least {least}, got {_show(given)}")
+    return given
+
+
+def _read_list(field: str, given: Any, length: int | None = None) -> list[Any]:
+    """Read a list, of the declared length where there is one."""
+    if not isinstance(given, list):
+        _fail(field, f"must be a list, got {_show(given)}")
+    if length is not None and len(given) != length:
+        _fail(field, f"must have length {length}, as declared, got {len(given)}")
+    return given
+
+
+def _read_array(field: str, given: Any, shape: tuple[int, ...], *, integer: bool = False) -> Array:
+    """Read nested lists of exactly this shape."""
+    rows: list[tuple[str, Any]] = [(field, given)]
+    for length in shape[:-1]:
+        rows = [(f"{place}[{i}]", row) for place, part in rows for i, row in enumerate(_read_list(place, part, length))]
+    # All lengths are checked before the first array is made.
+    lists = [(place, _read_list(place, part, shape[-1])) for place, part in rows]
+    array = np.empty((len(lists), shape[-1]), dtype=np.int64 if integer else np.float64)
+    for i, (place, row) in enumerate(lists):
+        array[i] = _numbers(place, row, integer=integer)
+    return array.reshape(shape)
+
+
+def _numbers(field: str, row: list[Any], *, integer: bool = False) -> list[Any]:
+    """Check that a list holds finite numbers (integers that fit 32 bits) and nothing else; booleans are not numbers."""
+    kinds = {int} if integer else {int, float}
+    if not set(map(type, row)) <= kinds or not all(map(math.isfinite, row)) or (integer and _too_large(row)):
+        for i, number in enumerate(row):
+            wrong = type(number) not in kinds or not math.isfinite(number) or (integer and _too_large([number]))
+            if wrong:
+                kind = "an integer below 2**31" if integer else "a finite number that float64 holds"
+                _fail(f"{field}[{i}]", f"must be {kind}, got {_show(number)}")
+    return row
+
+
+def _check_json(field: str, given: Any) -> None:
+    """Check that free metadata can be written again: plain JSON, finite numbers, text that UTF-8 holds."""
+    todo: list[tuple[str, Any, int]] = [(field, given, 0)]
+    while todo:
+        place, part, level = todo.pop()
+        if level > 100:
+            _fail(field, "nested too deeply")
+        if isinstance(part, dict):
+            for key, content in part.items():
+                if type(key) is not str:
+                    _fail(place, f"must have strings as keys, got {_show(key)}")
+                _check_json(f"{place} key", key)
+                todo.append((f"{place}.{key}"[:200], content, level + 1))
+        elif isinstance(part, (list, tuple)):
+            todo += [(f"{place}[{i}]"[:200], content, level + 1) for i, content in enumerate(part)]
+        elif isinstance(part, str):
+            if any("\ud800" <= letter <= "\udfff" for letter in part):
+                _fail(place, "holds half a surrogate pair, which UTF-8 cannot write")
+        elif isinstance(part, float):
+            if not math.isfinite(part):
+                _fail(place, f"must be finite, got {_show(part)}")
+        elif type(part) is int and abs(part) >= 10**_DIGITS:
+            _fail(place, "is too large a number")
+        elif part is not None and type(part) not in (bool, int):
+            _fail(place, f"must be plain JSON, got {_show(part)}")
+
+
+def _show(given: Any) -> str:
+    """Show a value in an error, cut short."""
+    if isinstance(given, (dict, list)):
+        return f"{'an object' if isinstance(given, dict) else 'a list'} of length {len(given)}"
+    shown = repr(given)
+    return shown if len(shown) <= 60 else shown[:57] + "..."
+
+
+def _too_large(row: Iterable[int]) -> bool:
+    return any(not -(2**31) <= number < 2**31 for number in row)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        _fail(_show(twice), "the key stands twice in one object")
+    return found
+
+
+def _integer(digits: str) -> int | float:
+    # An infinity is refused later, with the name of its field; int() of thousands of digits would take long.
+    return int(digits) if len(digits) <= _DIGITS else math.copysign(math.inf, -1 if digits[0] == "-" else 1)
+
+
+def _umask() -> int:
+    """Ask for the umask, which can only be read by setting it."""
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dtsemnet.arrays import Bools, Floats
-from dtsemnet.tree.rebuild import number
+from dtsemnet.tree.edits import number
 from dtsemnet.tree.tree import Tree
 
 __all__ = ["from_sklearn"]

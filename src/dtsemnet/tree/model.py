@@ -1,9 +1,11 @@
-"""A tree with what stands before and behind it: encoder, tree, output map.
+"""A tree with its encoder and its output map.
 
 ``model.predict(X) = output(tree.predict(encoder.transform(X)))``. A tree reads finite
 numbers in the coordinates of its splits; a model reads the columns that a user has,
-categories and missing values included, and answers in the units the user wants. It is
-what the model file, the exports, the plots and the explorer take beside a bare tree.
+categories and missing values included, and answers in the units that the user wants.
+
+The model file, the exports, the plots, the explorer and the proofs all take a Tree, a Model or a
+fitted estimator, and read it by ``Model.of``.
 """
 
 from __future__ import annotations
@@ -16,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from dtsemnet.arrays import Array, Floats, Ints
-from dtsemnet.tree.checks import Scalar, digest
+from dtsemnet.tree._validate import Scalar, digest
 from dtsemnet.tree.encoder import Encoder
 from dtsemnet.tree.tree import Tree
 
-__all__ = ["Identity", "Model", "Output", "TanhScale"]
+__all__ = ["Identity", "Model", "Output", "TanhScale", "as_model"]
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Identity:
     """
 
     def __call__(self, output: Array) -> Array:
-        """Hand the output on."""
+        """Return the output unchanged."""
         return output
 
 
@@ -88,7 +90,7 @@ class Model:
         Gives as many features as the tree reads.
     tree : Tree
     output : Identity or TanhScale, default=Identity()
-        Of a classifier always the identity.
+        For a classifier always the identity.
 
     Examples
     --------
@@ -104,6 +106,26 @@ class Model:
     encoder: Encoder
     tree: Tree
     output: Output = Identity()
+
+    @classmethod
+    def of(cls, tree: Any) -> Model:
+        """Read a Tree, a Model or a fitted estimator as a Model; a bare tree gets the encoder that changes nothing.
+
+        Examples
+        --------
+        >>> from dtsemnet.tree import Topology
+        >>> Model.of(Tree(Topology([]), np.empty((0, 1)), [], [[0.0]]))
+        Model(1 column -> 1 feature, Tree(depth 0, 0 splits, 1 leaf, 1 feature, constant leaves))
+        """
+        content = getattr(tree, "model_", tree)
+        if isinstance(content, Tree):
+            return cls(Encoder.identity(content.feature_labels), content)
+        if not isinstance(content, Model):
+            way_out = "fit it first" if hasattr(tree, "fit") else "load a model file by dtsemnet.tree.read"
+            raise TypeError(
+                f"tree must be a Tree, a Model or a fitted estimator, got {type(tree).__name__}; {way_out}."
+            )
+        return content
 
     def __post_init__(self) -> None:
         wanted: list[tuple[str, Any]] = [("encoder", Encoder), ("tree", Tree), ("output", (Identity, TanhScale))]
@@ -132,8 +154,38 @@ class Model:
 
     @property
     def feature_labels(self) -> tuple[str, ...]:
-        """Names of the features that the tree reads."""
+        """Names of the features that the tree reads, as it stores them."""
         return self.encoder.feature_names
+
+    def class_codes(self, y: Any, *, allow_unknown: bool = False) -> Ints:
+        """Number the labels of rows as the tree numbers its classes.
+
+        Parameters
+        ----------
+        y : array_like of shape (n_samples,) or (n_samples, 1)
+        allow_unknown : bool, default=False
+            Give -1 for a label that is none of the classes, instead of an error.
+
+        Examples
+        --------
+        >>> from dtsemnet.tree import Topology
+        >>> model = Model.of(Tree(Topology([]), np.empty((0, 1)), [], [[0.5, 0.5]], class_names=["cold", "warm"]))
+        >>> model.class_codes(["warm", "cold"]), model.class_codes(["hot"], allow_unknown=True)
+        (array([1, 0]), array([-1]))
+        """
+        if self.class_names is None:
+            raise TypeError("class_codes needs a classifier, but this model predicts numbers.")
+        labels = np.asarray(y)
+        if labels.ndim == 2 and labels.shape[1] == 1:
+            labels = labels[:, 0]
+        if labels.ndim != 1:
+            raise ValueError(f"y must have shape (n_samples,), one class per row, got {labels.shape}.")
+        code_of = {name: code for code, name in enumerate(self.class_names)}
+        codes = np.array([code_of.get(label, -1) for label in labels.tolist()], dtype=np.int64)
+        if not allow_unknown and (codes < 0).any():
+            unknown = labels[codes < 0].tolist()[0]
+            raise ValueError(f"y holds {unknown!r}, which is none of the classes {list(self.class_names)[:10]}.")
+        return codes
 
     def transform(self, X: Any) -> Array:
         """Encode rows: the numbers that the tree reads."""
@@ -171,11 +223,10 @@ class Model:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Model:
-        """Read a model file; a bare tree gets an encoder that hands its columns on."""
+        """Read a model file; a bare tree gets the encoder that changes nothing."""
         from dtsemnet.tree import file
 
-        found = file.read(path)
-        return found if isinstance(found, Model) else cls(Encoder.identity(found.feature_labels), found)
+        return cls.of(file.read(path))
 
     def __eq__(self, other: object) -> bool:
         return self.fingerprint() == other.fingerprint() if isinstance(other, Model) else NotImplemented
@@ -190,3 +241,8 @@ class Model:
             f"Model({columns} column{'s' * (columns != 1)} -> {features} feature{'s' * (features != 1)}, "
             f"{self.tree!r}{map_})"
         )
+
+
+def as_model(tree: Any) -> Model:
+    """Read a Tree, a Model or a fitted estimator: another name for :meth:`Model.of`."""
+    return Model.of(tree)

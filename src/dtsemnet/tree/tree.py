@@ -13,25 +13,27 @@ their contents are equal bit for bit, and an edit (:mod:`dtsemnet.tree.edits`) i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.kernels import routing
-from dtsemnet.tree import checks
-from dtsemnet.tree.checks import Scalar
-from dtsemnet.tree.rows import blocks, read_rows, refuse
+from dtsemnet.tree import _validate
+from dtsemnet.tree._validate import Scalar
 from dtsemnet.tree.topology import Topology
 
 __all__ = ["Tree"]
 
 Kind = TypeVar("Kind", bound=Array)
+
+_BLOCK = 1 << 20  # numbers converted at a time: 8 MB
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -94,21 +96,21 @@ class Tree:
         n_splits, n_leaves = topology.n_splits, topology.n_leaves
         put: dict[str, Any] = {
             "topology": topology,
-            "weight": checks.floats("weight", weight, (n_splits, "n_features")),
+            "weight": _validate.floats("weight", weight, (n_splits, "n_features")),
         }
         n_features = put["weight"].shape[1]
-        put["bias"] = checks.floats("bias", bias, (n_splits,))
-        put["value"] = checks.floats("value", value, (n_leaves, "n_outputs"))
+        put["bias"] = _validate.floats("bias", bias, (n_splits,))
+        put["value"] = _validate.floats("value", value, (n_leaves, "n_outputs"))
         outputs = put["value"].shape
         for name, array, shape in [
             ("coef", coef, (*outputs, n_features)),
             ("lower", lower, outputs),
             ("upper", upper, outputs),
         ]:
-            put[name] = None if array is None else checks.floats(name, array, shape)
-        put["feature_names"] = checks.feature_names(feature_names, n_features)
-        put["class_names"] = checks.class_names(class_names, outputs[1])
-        checks.check_leaves(
+            put[name] = None if array is None else _validate.floats(name, array, shape)
+        put["feature_names"] = _validate.feature_names(feature_names, n_features)
+        put["class_names"] = _validate.class_names(class_names, outputs[1])
+        _validate.check_leaves(
             put["value"], put["coef"], put["lower"], put["upper"], classes=put["class_names"] is not None
         )
         for name, content in put.items():
@@ -148,7 +150,7 @@ class Tree:
     def leaf_class(self) -> Ints:
         """Number of the most probable class of each leaf, the lowest of equals."""
         self._need_classes("leaf_class")
-        return checks.frozen(np.argmax(self.value, axis=1).astype(np.int64))
+        return _validate.frozen(np.argmax(self.value, axis=1).astype(np.int64))
 
     @cached_property
     def feature_labels(self) -> tuple[str, ...]:
@@ -230,10 +232,10 @@ class Tree:
         rows = self._read(X)
         output = np.empty((len(rows), self.n_outputs))
         coef, lower, upper = self._linear
-        for start, stop, block in blocks(rows):
+        for start, stop, block in _blocks(rows):
             refused = routing.linear(block, leaf[start:stop], coef, self.value, lower, upper, output[start:stop])
             if refused >= 0:
-                refuse(block[refused], start + refused, self.feature_labels)
+                _refuse(block[refused], start + refused, self.feature_labels)
         return output[:, 0] if self.n_outputs == 1 else output
 
     def predict_proba(self, X: ArrayLike) -> Floats:
@@ -246,6 +248,22 @@ class Tree:
         """
         self._need_classes("predict_proba")
         return self.value[self.apply(X)]
+
+    def replace(self, **changes: Any) -> Tree:
+        """Make a tree with other contents; what is not named stays as it is.
+
+        Parameters
+        ----------
+        **changes
+            Arguments of the constructor, by name.
+
+        Examples
+        --------
+        >>> step = Tree(Topology.complete(1), [[1.0]], [-2.0], [[10.0], [20.0]], upper=[[15.0], [15.0]])
+        >>> step.replace(bias=[-3.0]).predict([[2.5], [3.5]])
+        array([10., 15.])
+        """
+        return dataclasses.replace(self, **changes)
 
     def fingerprint(self) -> str:
         """Hash the content: SHA-256 of the shapes, names and numbers, the same on every machine.
@@ -334,15 +352,15 @@ class Tree:
         """Ends that outputs are clipped to, infinite where there is no guard."""
         open_ = np.full(self.value.shape, np.inf)
         return (
-            checks.frozen(-open_) if self.lower is None else self.lower,
-            checks.frozen(open_) if self.upper is None else self.upper,
+            _validate.frozen(-open_) if self.lower is None else self.lower,
+            _validate.frozen(open_) if self.upper is None else self.upper,
         )
 
     @cached_property
     def _answer(self) -> Array:
         """What each leaf predicts, where that is a constant."""
         if self.class_names is not None:
-            return checks.labels(self.class_names)[self.leaf_class]
+            return _validate.labels(self.class_names)[self.leaf_class]
         lower, upper = self.guard
         output = np.where(self.value < lower, lower, np.where(self.value > upper, upper, self.value))
         return output[:, 0] if self.n_outputs == 1 else output
@@ -351,20 +369,20 @@ class Tree:
     def _fingerprint(self) -> str:
         arrays = {"children": self.topology.children, "weight": self.weight, "bias": self.bias, "value": self.value}
         arrays |= {name: getattr(self, name) for name in ("coef", "lower", "upper") if getattr(self, name) is not None}
-        return checks.digest({"feature_names": self.feature_names, "class_names": self.class_names}, arrays)
+        return _validate.digest({"feature_names": self.feature_names, "class_names": self.class_names}, arrays)
 
     def _read(self, X: ArrayLike) -> Array:
-        return read_rows(X, self.n_features, self.feature_labels)
+        return _read_rows(X, self.n_features, self.feature_labels)
 
     def _walk(self, route: Callable[..., int], rows: Array, output: Kind, *arrays: Array) -> Kind:
         """Run a kernel over the blocks; a tree without splits has no scores, so its rows are only checked."""
-        for start, stop, block in blocks(rows):
+        for start, stop, block in _blocks(rows):
             if self.n_splits:
                 refused = route(block, *arrays, output[start:stop])
             else:
                 refused = routing.first_non_finite(block)
             if refused >= 0:
-                refuse(block[refused], start + refused, self.feature_labels)
+                _refuse(block[refused], start + refused, self.feature_labels)
         return output
 
     def _need_classes(self, caller: str) -> None:
@@ -375,3 +393,56 @@ class Tree:
 def _make(topology: Topology, *rest: Any) -> Tree:
     *arrays, feature_names, class_names = rest
     return Tree(topology, *arrays, feature_names=feature_names, class_names=class_names)
+
+
+def _read_rows(X: ArrayLike, n_features: int, labels: tuple[str, ...]) -> Array:
+    """Check what can be told of ``X`` without looking at its numbers."""
+    rows = X if type(X) is np.ndarray else np.asarray(X)
+    if rows.ndim != 2:
+        _refuse_dimensions(X, rows, n_features)
+    if rows.shape[1] != n_features:
+        raise ValueError(
+            f"X has {rows.shape[1]} columns, but this tree reads {n_features}; "
+            f"pass the columns {', '.join(labels[:3])}{', ...' if n_features > 3 else ''} in that order."
+        )
+    if rows.dtype.kind not in "fiub":
+        raise ValueError(f"X must hold numbers, got dtype {rows.dtype}; convert it, or use a Model with an encoder.")
+    return rows
+
+
+def _blocks(rows: Array) -> Iterator[tuple[int, int, Array]]:
+    """Cut rows into blocks that the kernels read, each with its first row and one past its last."""
+    if (rows.dtype == np.float64 or rows.dtype == np.float32) and rows.flags.c_contiguous and rows.flags.aligned:
+        view = rows.view()
+        # Read-only always: numba would compile every kernel a second time for read-only arrays.
+        view.flags.writeable = False
+        yield 0, len(rows), view
+        return
+    n_rows = max(1, _BLOCK // rows.shape[1])
+    for start in range(0, len(rows), n_rows):
+        block = np.array(rows[start : start + n_rows], dtype=np.float64, order="C")
+        block.flags.writeable = False
+        yield start, start + len(block), block
+
+
+def _refuse(row: Array, number: int, labels: tuple[str, ...]) -> NoReturn:
+    """Say what is wrong with a row that a kernel refused."""
+    bad = np.flatnonzero(~np.isfinite(row))
+    if len(bad):
+        column = int(bad[0])
+        raise ValueError(
+            f"X must be finite, got {row[column]} in row {number}, column {column} ({labels[column]}); "
+            f"fill or drop such values, or use a Model whose encoder handles missing ones."
+        )
+    raise ValueError(
+        f"X row {number} is too large for this tree: a sum overflows to inf - inf; rescale the columns or the tree."
+    )
+
+
+def _refuse_dimensions(X: Any, rows: Array, n_features: int) -> NoReturn:
+    if hasattr(X, "toarray"):
+        raise ValueError("X must be a dense array, got a sparse matrix; pass X.toarray().")
+    way_out = "reshape one row by X.reshape(1, -1), one column by X.reshape(-1, 1)"
+    raise ValueError(
+        f"X must have shape (n_samples, {n_features}), got {rows.ndim} dimension(s) {rows.shape}; {way_out}."
+    )

@@ -64,7 +64,7 @@ def _write(found: Any, folder: Path, out: Path) -> list[Path]:
     require("matplotlib", extra="plot", verb="dtsemnet rl report --out").use("Agg")
     from dtsemnet.rl.curves import plot_curves
     from dtsemnet.rl.results import to_markdown
-    from dtsemnet.tree.atomic import write_atomically
+    from dtsemnet.tree.file import write_atomically
     from dtsemnet_paper.bench.figures import save_figure
 
     paths = []

@@ -42,7 +42,7 @@ def run(
         return
     require("matplotlib", extra="plot", verb="dtsemnet rl show --plot").use("Agg")
     from dtsemnet.plot import plot_tree
-    from dtsemnet.tree.atomic import write_atomically
+    from dtsemnet.tree.file import write_atomically
 
     stream = io.BytesIO()
     figure: Any = plot_tree(tree).figure

@@ -22,7 +22,7 @@ from dtsemnet.export.sql.literals import NAN, category, double, guard, identifie
 from dtsemnet.export.sql.sqlite import query
 from dtsemnet.export.terms import features_of, ordered_sum
 from dtsemnet.tree import Model, TanhScale, as_model
-from dtsemnet.tree.checks import Scalar
+from dtsemnet.tree._validate import Scalar
 
 __all__ = ["to_sql"]
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from dtsemnet.export.terms import Feature
 from dtsemnet.tree import Column
-from dtsemnet.tree.checks import Scalar
+from dtsemnet.tree._validate import Scalar
 
 __all__ = ["NAN", "category", "double", "guard", "identifier", "mark", "number", "text"]
 

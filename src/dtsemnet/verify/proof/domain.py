@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dtsemnet.arrays import Floats
-from dtsemnet.tree.checks import Scalar
+from dtsemnet.tree._validate import Scalar
 from dtsemnet.tree.encoder import is_missing
 
 __all__ = ["Domain"]
