@@ -465,6 +465,23 @@ def test_the_work_of_a_frame_is_bounded_by_the_window(open_page, tmp_path):
     assert ~int(tree.apply([[0.0, 0.0]])[0]) in placed  # the path is drawn to its end
 
 
+def test_a_regressor_with_131072_leaves_has_a_page(open_page, tmp_path):
+    topology = Topology.complete(17)
+    value = np.arange(topology.n_leaves, dtype=float)[:, None]
+    weight = np.random.default_rng(0).normal(size=(topology.n_splits, 2))
+    tree = Tree(topology, weight, np.zeros(topology.n_splits), value)
+    browser = open_page(to_html(tree, tmp_path / "page.html"))
+    leaf = int(tree.apply([[0.0, 0.0]])[0])
+    assert shown_leaf(browser) == str(leaf)
+    assert text(browser, "legend") == "0\n131000"
+    press(browser, Keys.ESCAPE, Keys.ARROW_DOWN, Keys.END, Keys.ARROW_RIGHT)
+    assert chosen(browser) == ~(leaf + 1)
+    press(browser, "/", "leaf 131071", Keys.ENTER)
+    assert chosen(browser) == ~131071
+    frame(browser)
+    assert ~131071 in browser.execute_script("return explorer.drawing.placed.map(({ id }) => id)")
+
+
 def test_a_tree_without_splits_has_a_page(open_page, tmp_path):
     leaf = Tree(Topology([]), np.empty((0, 1)), [], [[0.25, 0.75]], class_names=["a", "b"])
     browser = open_page(to_html(leaf, tmp_path / "page.html"))

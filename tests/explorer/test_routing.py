@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dtsemnet.explorer import to_html
-from dtsemnet.explorer.arrays import pack
-from dtsemnet.explorer.describe import describe
+from dtsemnet.explorer.description import describe
+from dtsemnet.explorer.packing import pack
 from dtsemnet.tree import Column, Encoder, Model, TanhScale, Topology, Tree, as_model
 from explorer.conftest import BITS, as_json, bits
 from strategies import points, trees, wild_points, wild_trees
@@ -21,8 +21,8 @@ EXTREMES = [0.0, -0.0, 5e-324, 1e-300, 1e16, 1e150, -1e150, 1.7e308, -1.7e308]
 SET = BITS + "return rows.map((row) => { explorer.set(row); return tell(explorer.state.result); });"
 EVALUATE = (
     BITS
-    + "const model = Routing.read(JSON.parse(arguments[1]));"
-    + "return rows.map((row) => tell(Routing.evaluate(model, row)));"
+    + "const model = explorer.read(JSON.parse(arguments[1]));"
+    + "return rows.map((row) => tell(explorer.evaluate(row, model)));"
 )
 
 
@@ -207,10 +207,10 @@ def test_trees_of_every_magnitude_agree(evaluate, data, tree):
 
 
 MANY = """
-const model = Routing.read(JSON.parse(arguments[0])), rows = Routing.unpack(JSON.parse(arguments[1]));
+const model = explorer.read(JSON.parse(arguments[0])), rows = explorer.unpack(JSON.parse(arguments[1]));
 const width = model.columns.length, found = new Float64Array((rows.length / width) * (1 + model.nOutputs));
 for (let i = 0, k = 0; i < rows.length; i += width) {
-  const { leaf, output } = Routing.evaluate(model, rows.subarray(i, i + width));
+  const { leaf, output } = explorer.evaluate(rows.subarray(i, i + width), model);
   found[k++] = leaf;
   for (const number of output) found[k++] = number;
 }

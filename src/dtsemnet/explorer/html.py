@@ -1,7 +1,7 @@
 """One page for the browser, in one file: the tree, the code that draws it, nothing from elsewhere.
 
 The page is a template, a style sheet and a few scripts that lie beside this module, joined
-with the description of the model (:mod:`dtsemnet.explorer.describe`). It needs no network and
+with the description of the model (:mod:`dtsemnet.explorer.description`). It needs no network and
 is not allowed any: a Content-Security-Policy forbids every request, and every script but the
 one that the page was written with. Names reach the page as JSON and are shown as text,
 never as markup.
@@ -19,7 +19,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from dtsemnet.explorer.describe import describe
+from dtsemnet.explorer.description import describe
 from dtsemnet.explorer.rows import Table
 from dtsemnet.tree import Model, as_model
 from dtsemnet.tree.file import write_atomically
@@ -27,9 +27,10 @@ from dtsemnet.tree.file import write_atomically
 __all__ = ["to_html"]
 
 SCRIPTS = (
-    *("routing.js", "layout.js", "words.js", "facts.js", "pictures.js", "drawing.js"),
-    *("dom.js", "answer.js", "node.js", "whatif.js", "gestures.js", "explorer.js"),
+    *("model.js", "routing.js", "layout.js", "text.js", "theme.js", "facts.js", "pictures.js", "drawing.js"),
+    *("elements.js", "answer-panel.js", "node-panel.js", "input-panel.js", "gestures.js", "main.js"),
 )
+"""Modules of the page, each after those that it imports."""
 
 
 def to_html(
@@ -120,14 +121,14 @@ def _default_title(model: Model) -> str:
 
 def _fill(title: str, description: dict[str, Any]) -> str:
     """Fill the template in one pass, so that nothing inside a part is taken for a place to fill."""
-    folder = resources.files("dtsemnet.explorer")
+    folder = resources.files("dtsemnet.explorer") / "page"
 
     def read(name: str) -> str:
         return folder.joinpath(name).read_text(encoding="utf-8")
 
     # In a script element only "<" can end the script or open a comment; in JSON it may be written as an escape.
     data = json.dumps(description, allow_nan=False, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    script = "\n".join(read(name) for name in SCRIPTS)
+    script = "\n".join(_inline(read(name)) for name in SCRIPTS)
     parts = {
         "policy": _policy(script),
         "title": html.escape(title),
@@ -136,6 +137,12 @@ def _fill(title: str, description: dict[str, Any]) -> str:
         "script": script,
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], read("page.html"))
+
+
+def _inline(module: str) -> str:
+    """Take imports and the word ``export`` out of a module, so that the modules can be joined to one script."""
+    without_imports = re.sub(r"^(import [^;]*;|/\*\* @import .*\*/)\n", "", module, flags=re.MULTILINE)
+    return re.sub(r"^export ", "", without_imports, flags=re.MULTILINE)
 
 
 def _policy(script: str) -> str:

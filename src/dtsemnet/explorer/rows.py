@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from dtsemnet.arrays import Array, Floats
-from dtsemnet.explorer.arrays import pack
+from dtsemnet.explorer.packing import pack
 from dtsemnet.tree import Column, Model
 from dtsemnet.tree.encoder import is_missing
 

@@ -1,6 +1,6 @@
 """The description of a model that the page reads.
 
-A JSON object with these fields (arrays as :mod:`dtsemnet.explorer.arrays` packs them):
+A JSON object with these fields (arrays as :mod:`dtsemnet.explorer.packing` packs them):
 
 ==============  ==========================================================================================
 ``title``       text at the top of the page
@@ -9,11 +9,14 @@ A JSON object with these fields (arrays as :mod:`dtsemnet.explorer.arrays` packs
                 encoder has an indicator); ``fill``, ``center``, ``scale``, ``lower``, ``upper`` as in
                 :class:`~dtsemnet.tree.Column`; ``low``, ``high``, ``start``, the ends of its slider and where it
                 begins; ``whole``, whether all its values are whole numbers
-``features``    for each feature of the tree: ``label``, ``column``, and ``spread``, its standard deviation in X
+``features``    for each feature of the tree: ``label``; ``column``; ``kind`` ("number", "category" or "missing");
+                ``category``, a text or null; ``factor`` and ``shift``, which give it from raw units by
+                ``x * factor + shift``; ``spread``, its standard deviation in X
 ``children``    the table of :class:`~dtsemnet.tree.Topology`
 ``weight``,     the arrays of :class:`~dtsemnet.tree.Tree`, or null where it has none
 ``bias``, ...
 ``classes``     texts, or null
+``palette``     a colour for each class
 ``squash``      null, or ``low`` and ``high`` of the :class:`~dtsemnet.tree.TanhScale` behind the leaves
 ``rows``        null without X: see :mod:`dtsemnet.explorer.rows`
 ``leaves``      null without X: counts and metrics of all rows, see :mod:`dtsemnet.explorer.rows`
@@ -33,11 +36,19 @@ from typing import Any
 import numpy as np
 
 from dtsemnet.arrays import Floats
-from dtsemnet.explorer.arrays import pack
+from dtsemnet.explorer.packing import pack
 from dtsemnet.explorer.rows import Table
 from dtsemnet.tree import Column, Identity, Model, raw_view
 
 __all__ = ["describe"]
+
+# Colours that people with any kind of colour vision can tell apart: Okabe and Ito's for up to seven classes, Tol's
+# muted set beyond; after ten they repeat, and names tell classes apart.
+_FEW = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b8a800")
+_MANY = (
+    *("#4b3fb0", "#66b8e0", "#3fa294", "#1c7d3c", "#9a9a3a"),
+    *("#d3b95a", "#cc6677", "#943058", "#aa4499", "#8a8a8a"),
+)
 
 
 def describe(
@@ -69,12 +80,18 @@ def describe(
         "children": tree.topology.children.tolist(),
         **{name: None if array is None else pack(array) for name, array in arrays.items()},
         "classes": None if tree.class_names is None else [str(name) for name in tree.class_names],
+        "palette": _palette(len(tree.class_names or ())),
         "squash": None if isinstance(squash, Identity) else {"low": list(squash.low), "high": list(squash.high)},
         "rows": None if table is None else table.sample(max_rows),
         "leaves": None if table is None else table.leaves(),
         "image": None if image_shape is None else _image(image_shape, table),
         "proofs": None if proofs is None else _proofs(proofs),
     }
+
+
+def _palette(n_classes: int) -> list[str]:
+    colours = _FEW if n_classes <= len(_FEW) else _MANY
+    return [colours[k % len(colours)] for k in range(n_classes)]
 
 
 def _proofs(report: Any) -> dict[str, Any]:
@@ -94,11 +111,26 @@ def _image(shape: tuple[int, int], table: Table | None) -> dict[str, Any]:
 
 def _features(model: Model, table: Table | None) -> list[dict[str, Any]]:
     view = raw_view(model)
-    spread = [1.0] * len(view.labels) if table is None else table.spread().tolist()
-    return [
-        {"label": label, "column": column, "spread": wide}
-        for label, column, wide in zip(view.labels, view.column, spread)
-    ]
+    spread = iter([1.0] * len(view.labels) if table is None else table.spread().tolist())
+    label = iter(view.labels)
+    described: list[dict[str, Any]] = []
+    for number, column in enumerate(model.encoder.columns):
+        known = ["number"] if column.categories is None else ["category"] * len(column.categories)
+        folded = column.categories is None and column.lower is None and column.upper is None
+        for k, kind in enumerate(known + ["missing"] * (column.missing is not None)):
+            affine = folded and kind == "number"
+            described.append(
+                {
+                    "label": next(label),
+                    "column": number,
+                    "kind": kind,
+                    "category": str(column.categories[k]) if column.categories and kind == "category" else None,
+                    "factor": column.scale if affine else 1.0,
+                    "shift": -column.center * column.scale if affine else 0.0,
+                    "spread": next(spread),
+                }
+            )
+    return described
 
 
 def _columns(model: Model, table: Table | None) -> list[dict[str, Any]]:

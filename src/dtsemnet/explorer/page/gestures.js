@@ -1,7 +1,14 @@
 // Drag to pan, wheel to zoom, two fingers to do both, click to choose, double click to look below a split.
-"use strict";
 
-function listenToCanvas(canvas, { view, drawing, layout, facts, redraw, choose }) {
+/** @import { Drawing } from "./drawing.js" */
+
+/**
+ * @param {Drawing} drawing
+ * @param {{ redraw: () => void, choose: (node: number) => void }} actions
+ */
+export function listenToCanvas(drawing, { redraw, choose }) {
+  const { canvas, view, facts } = drawing;
+  /** @type {Map<number, PointerEvent>} */
   const down = new Map();
   let moved = 0;
   canvas.addEventListener("pointerdown", (event) => {
@@ -20,8 +27,8 @@ function listenToCanvas(canvas, { view, drawing, layout, facts, redraw, choose }
     const dx = event.clientX - from.clientX,
       dy = event.clientY - from.clientY;
     moved += Math.abs(dx) + Math.abs(dy);
-    if (down.size === 2) {
-      const other = [...down.entries()].find(([id]) => id !== event.pointerId)[1];
+    const other = [...down.values()].find((pointer) => pointer.pointerId !== event.pointerId);
+    if (other !== undefined) {
       const before = Math.hypot(from.clientX - other.clientX, from.clientY - other.clientY);
       const after = Math.hypot(event.clientX - other.clientX, event.clientY - other.clientY);
       view.zoom(after / Math.max(1, before), (event.clientX + other.clientX) / 2 - canvas.getBoundingClientRect().left);
@@ -30,6 +37,7 @@ function listenToCanvas(canvas, { view, drawing, layout, facts, redraw, choose }
     down.set(event.pointerId, event);
     redraw();
   });
+  /** @type {(event: PointerEvent) => void} */
   const up = (event) => {
     const was = down.delete(event.pointerId);
     if (was && moved <= 3 && event.type === "pointerup") {
@@ -42,11 +50,7 @@ function listenToCanvas(canvas, { view, drawing, layout, facts, redraw, choose }
   canvas.addEventListener("dblclick", (event) => {
     const node = drawing.at(event.offsetX, event.offsetY);
     if (node === null || node < 0) view.zoom(2, event.offsetX);
-    else {
-      const span = layout.last(node) - layout.first(node);
-      view.zoom((view.width - 40) / span / view.scale, event.offsetX);
-      view.pan(view.width / 2 - (view.left + (layout.first(node) + span / 2) * view.scale), 0);
-    }
+    else view.showBelow(node, event.offsetX);
     redraw();
   });
   canvas.addEventListener(

@@ -1,0 +1,109 @@
+// The description of a model, as the page carries it: the types of its fields, and the arrays unpacked.
+// dtsemnet/explorer/description.py writes the description and says what each field means.
+
+/**
+ * @typedef {{ shape: number[], type: "u1" | "f4" | "f8", data: string, place?: string }} Packed
+ *
+ * @typedef {object} Column
+ * @property {string} name
+ * @property {string[] | null} categories
+ * @property {boolean} missing  whether the encoder has an indicator of missing values
+ * @property {number} fill
+ * @property {number} center
+ * @property {number} scale
+ * @property {number | null} lower
+ * @property {number | null} upper
+ * @property {number} low  left end of the slider; low, high and start belong to columns of numbers alone
+ * @property {number} high
+ * @property {number} start
+ * @property {boolean} whole
+ *
+ * @typedef {object} Feature
+ * @property {string} label
+ * @property {number} column
+ * @property {"number" | "category" | "missing"} kind
+ * @property {string | null} category
+ * @property {number} factor
+ * @property {number} shift  in raw units the feature is x * factor + shift
+ * @property {number} spread  standard deviation of the feature, 1 if the page was written without rows
+ *
+ * @typedef {object} Rows
+ * @property {number} given
+ * @property {number[]} number
+ * @property {Packed} column
+ * @property {Packed | null} target
+ *
+ * @typedef {object} Leaves
+ * @property {number[]} count
+ * @property {(number[] | null)[]} [level]
+ * @property {number[][]} [mix]
+ * @property {number[]} [right]
+ * @property {(number[] | null)[]} [error]
+ * @property {(number[] | null)[]} [target]
+ *
+ * @typedef {object} Shared  fields that the page uses as they were written
+ * @property {string} title
+ * @property {"classifier" | "regressor"} kind
+ * @property {Column[]} columns
+ * @property {Feature[]} features
+ * @property {[number, number][]} children
+ * @property {string[] | null} classes
+ * @property {string[]} palette
+ * @property {{ low: number[], high: number[] } | null} squash
+ * @property {Rows | null} rows
+ * @property {Leaves | null} leaves
+ * @property {{ shape: [number, number], mean: Packed | null } | null} image
+ * @property {{ status: string[], reason: (string | null)[], shares: string[] } | null} proofs
+ *
+ * @typedef {Shared & { weight: Packed, bias: Packed, value: Packed, coef: Packed | null, lower: Packed | null,
+ *   upper: Packed | null }} Description
+ *
+ * @typedef {Shared & { weight: Float64Array, bias: Float64Array, value: Float64Array, coef: Float64Array | null,
+ *   lower: Float64Array | null, upper: Float64Array | null, nSplits: number, nLeaves: number, nFeatures: number,
+ *   nOutputs: number }} Model
+ */
+
+const TYPES = { u1: Uint8Array, f4: Float32Array, f8: Float64Array };
+
+/**
+ * The numbers of a packed array as doubles. Its bytes are little-endian, as those of every browser are.
+ * @param {Packed} packed
+ */
+export function unpack(packed) {
+  const numbers = new TYPES[packed.type](bytesOf(packed.data));
+  if (packed.place === undefined) return Float64Array.from(numbers);
+  const place = new Uint32Array(bytesOf(packed.place));
+  const all = new Float64Array(packed.shape.reduce((product, length) => product * length, 1));
+  for (let k = 0; k < place.length; k++) all[place[k]] = numbers[k];
+  return all;
+}
+
+/**
+ * @param {Description} description
+ * @returns {Model}
+ */
+export function readModel(description) {
+  const { weight, bias, value, coef, lower, upper, ...shared } = description;
+  const nSplits = description.children.length;
+  return {
+    ...shared,
+    weight: unpack(weight),
+    bias: unpack(bias),
+    value: unpack(value),
+    coef: coef && unpack(coef),
+    lower: lower && unpack(lower),
+    upper: upper && unpack(upper),
+    nSplits,
+    nLeaves: nSplits + 1,
+    nFeatures: description.features.length,
+    nOutputs: value.shape[1],
+  };
+}
+
+/** @param {string} text */
+function bytesOf(text) {
+  const binary = atob(text);
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
+  return bytes.buffer;
+}

@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readModel } from "../../src/dtsemnet/explorer/page/model.js";
+import {
+  inequalityText,
+  numberText,
+  percentText,
+  plural,
+  readEquation,
+  regionText,
+  sumText,
+} from "../../src/dtsemnet/explorer/page/text.js";
+import { categorical, describe, feature, number } from "./model.fixture.js";
+
+const MODEL = readModel(
+  describe(
+    [
+      number("age", { center: 10, scale: 0.5 }),
+      number("size"),
+      categorical("colour", ["red", "blue"], { missing: true }),
+    ],
+    [
+      feature("age", 0, "number", { factor: 0.5, shift: -5 }),
+      feature("size", 1, "number", { spread: 4 }),
+      feature("colour = red", 2, "category", { category: "red" }),
+      feature("colour = blue", 2, "category", { category: "blue" }),
+      feature("colour missing", 2, "missing"),
+    ],
+    [],
+    [],
+    [],
+    [0],
+  ),
+);
+const equation = (weight, bias) => readEquation(MODEL, Float64Array.from(weight), 0, bias);
+const right = (weight, bias) => inequalityText(MODEL, equation(weight, bias), true);
+const left = (weight, bias) => inequalityText(MODEL, equation(weight, bias), false);
+
+test("numbers are rounded, with a true minus sign", () => {
+  assert.deepEqual(
+    [0, -0.123456, 123456, 1.5e-7, -2e9, Infinity, null, NaN].map((value) => numberText(value)),
+    ["0", "−0.1235", "123500", "1.5e−7", "−2e9", "∞", "–", "–"],
+  );
+  assert.deepEqual(
+    [percentText(0.5), percentText(1e-6), plural(1, "row"), plural(1200, "row")],
+    ["50 %", "< 0.01 %", "1 row", "1,200 rows"],
+  );
+});
+
+test("sums are in raw units, the most influential term first", () => {
+  assert.equal(sumText(MODEL, equation([2, -1, 0, 0, 0], 3)), "−size + age − 7");
+  assert.equal(
+    sumText(MODEL, equation([2, -1, 3, 4, 5], 0), 2),
+    "5 colour missing + 4 colour = blue + 3 more terms − 10",
+  );
+});
+
+test("a split on one number is solved for it", () => {
+  assert.equal(right([2, 0, 0, 0, 0], 0), "age > 10");
+  assert.equal(left([2, 0, 0, 0, 0], 0), "age ≤ 10");
+  assert.equal(right([0, -2, 0, 0, 0], 1), "size < 0.5");
+  assert.equal(left([0, -2, 0, 0, 0], 1), "size ≥ 0.5");
+});
+
+test("the region of a node has one interval for each number", () => {
+  const splits = [equation([0, 1, 0, 0, 0], -1), equation([1, 1, 0, 0, 0], 0), equation([0, -1, 0, 0, 0], 4)];
+  const turns = [
+    { split: 0, right: true },
+    { split: 1, right: false },
+    { split: 2, right: true },
+  ];
+  assert.deepEqual(
+    regionText(MODEL, (split) => splits[split], turns),
+    [
+      { text: "1 < size < 4", split: null },
+      { text: "size + 0.5 age − 5 ≤ 0", split: 1 },
+    ],
+  );
+});
