@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from dtsemnet.plot import plot_regions
-from dtsemnet.plot.plane import Plane, boundaries
+from dtsemnet.plot.boundaries import Plane, boundaries
 from dtsemnet.tree import Column, Encoder, Model, Topology, Tree, as_model
 from strategies import KINDS, points, trees
 

@@ -16,7 +16,7 @@ from numpy.testing import assert_allclose
 
 from dtsemnet.plot import plot_tree
 from dtsemnet.plot.layout import lay_out
-from dtsemnet.plot.plan import Wanted, make_plan
+from dtsemnet.plot.room import Wanted, make_plan
 from dtsemnet.plot.style import ACCENT
 from dtsemnet.tree import Column, Encoder, Model, TanhScale, Topology, Tree
 from strategies import KINDS, points, topologies, trees, wild_trees

@@ -28,7 +28,7 @@ def run(
     """
     from dtsemnet.cli.models import load
     from dtsemnet.cli.output import print_json
-    from dtsemnet.export.explain import explain
+    from dtsemnet.export.readable.explain import explain
 
     loaded = load(model)
     table = loaded.read(data)

@@ -17,7 +17,7 @@ from matplotlib.patches import Ellipse, FancyBboxPatch, Patch, PathPatch, Rectan
 from matplotlib.path import Path
 
 from dtsemnet.arrays import Floats
-from dtsemnet.plot.plan import LINE, ROW, TITLE
+from dtsemnet.plot.room import LINE, ROW, TITLE
 from dtsemnet.plot.style import ACCENT, BARS, EDGE, FAINT, GRID, INK, SIGNS, fit_text
 
 __all__ = [

@@ -1,7 +1,7 @@
 """The regions of a tree in a plane: a slice along two columns, or a projection.
 
 Colours are what the model predicts at the middle of each pixel. Lines are the boundaries
-of the splits, cut exactly to the regions they divide (:mod:`dtsemnet.plot.plane`).
+of the splits, cut exactly to the regions they divide (:mod:`dtsemnet.plot.boundaries`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import ListedColormap, Normalize
 
 from dtsemnet.arrays import Array, Floats
-from dtsemnet.plot.plane import Plane, boundaries
+from dtsemnet.plot.boundaries import Plane, boundaries
 from dtsemnet.plot.reading import class_codes
 from dtsemnet.plot.style import AMOUNTS, FAINT, INK, class_colors, class_legend, fresh_axes, plain, tint
 from dtsemnet.tree import Model, as_model

@@ -17,8 +17,8 @@ from matplotlib.axes import Axes
 from dtsemnet.plot import glyphs
 from dtsemnet.plot.content import Content, nodes_on_path
 from dtsemnet.plot.layout import Cut, Layout, cut, lay_out
-from dtsemnet.plot.plan import NOTE, Plan, Wanted, default_width, make_plan, note_lines
 from dtsemnet.plot.reading import Reading, read_tree
+from dtsemnet.plot.room import NOTE, Plan, Wanted, default_width, make_plan, note_lines
 from dtsemnet.plot.style import AMOUNTS, FAINT, class_colors, class_legend, fit_text, number, text_width
 from dtsemnet.plot.wording import percent, split_title
 

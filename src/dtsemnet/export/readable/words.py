@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 
 from dtsemnet.arrays import Bools, Floats, Ints
-from dtsemnet.export.words_view import View
+from dtsemnet.export.readable.words_view import View
 from dtsemnet.tree import Topology, Tree
 
 __all__ = ["MOST_DIGITS", "Digits", "Question", "Sum", "number_text", "outward_text", "question", "write_sum"]

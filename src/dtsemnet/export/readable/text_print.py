@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from dtsemnet.arrays import Floats, Ints
-from dtsemnet.export.text_digits import aligned, choose_digits, fold_small, spread
-from dtsemnet.export.words import Digits, Question, Sum, number_text, question, write_sum
-from dtsemnet.export.words_view import View
+from dtsemnet.export.readable.text_digits import aligned, choose_digits, fold_small, spread
+from dtsemnet.export.readable.words import Digits, Question, Sum, number_text, question, write_sum
+from dtsemnet.export.readable.words_view import View
 
 __all__ = ["Printed", "print_tree"]
 

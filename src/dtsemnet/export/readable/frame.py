@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dtsemnet.arrays import Array, Bools, Floats, Ints
-from dtsemnet.export.words_view import View, view_of
+from dtsemnet.export.readable.words_view import View, view_of
 
 __all__ = ["to_frame"]
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dtsemnet.export.text_print import Printed, print_tree
-from dtsemnet.export.words import MOST_DIGITS, number_text
-from dtsemnet.export.words_view import view_of
+from dtsemnet.export.readable.text_print import Printed, print_tree
+from dtsemnet.export.readable.words import MOST_DIGITS, number_text
+from dtsemnet.export.readable.words_view import view_of
 from dtsemnet.tree import Tree
 
 __all__ = ["to_text"]

@@ -13,7 +13,7 @@ import re
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from dtsemnet.export.words import number_text, outward_text
+from dtsemnet.export.readable.words import number_text, outward_text
 
 __all__ = ["Attribution", "Contribution", "Explanation", "Flip", "Step"]
 
@@ -109,7 +109,7 @@ class Attribution:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why one row got its prediction. Made by :func:`dtsemnet.export.explain`."""
+    """Why one row got its prediction. Made by :func:`dtsemnet.export.readable.explain`."""
 
     prediction: Any
     """Label, number, or tuple of numbers."""

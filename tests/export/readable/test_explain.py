@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dtsemnet.export.explain import explain
+from dtsemnet.export.readable.explain import explain
 from dtsemnet.tree import Column, Encoder, Model, TanhScale, Topology, Tree
 from strategies import points, trees, wild_points, wild_trees
 

@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dtsemnet.arrays import Bools, Floats
-from dtsemnet.export.words import MOST_DIGITS, Digits, Question, Sum, question
-from dtsemnet.export.words_view import View
+from dtsemnet.export.readable.words import MOST_DIGITS, Digits, Question, Sum, question
+from dtsemnet.export.readable.words_view import View
 
 __all__ = ["FEWEST_DIGITS", "aligned", "choose_digits", "fold_small", "spread", "Folded"]
 

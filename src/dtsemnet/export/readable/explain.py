@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from dtsemnet.arrays import Array, Floats
-from dtsemnet.export.words import Digits, question
-from dtsemnet.export.words_explanation import Attribution, Contribution, Explanation, Flip, Step
-from dtsemnet.export.words_view import View, mapped, view_of
+from dtsemnet.export.readable.words import Digits, question
+from dtsemnet.export.readable.words_explanation import Attribution, Contribution, Explanation, Flip, Step
+from dtsemnet.export.readable.words_view import View, mapped, view_of
 from dtsemnet.tree import Column, Topology, Tree
 from dtsemnet.tree.encoder import is_missing
 

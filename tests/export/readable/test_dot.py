@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from dtsemnet.export.dot import to_dot
+from dtsemnet.export.readable.dot import to_dot
 from dtsemnet.tree import Topology, Tree
 from strategies import MODELS, make_model, trees
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dtsemnet.export import to_text
-from dtsemnet.export.frame import to_frame
+from dtsemnet.export.readable.frame import to_frame
 from dtsemnet.tree import Column, Encoder, Model, Topology, Tree
 from strategies import points, trees
 
