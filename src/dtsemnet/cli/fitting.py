@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +18,7 @@ from dtsemnet.cli.output import quoted
 from dtsemnet.cli.scores import codes_of, regression_scores
 from dtsemnet.cli.tables import Data, embedded, pick, prepare, read_table, take_target, task_of
 from dtsemnet.estimators.persistence import describe
+from dtsemnet.interrupts import interruptible
 from dtsemnet.tree import Encoder
 
 __all__ = ["Fitted", "Parts", "fit", "read", "save"]
@@ -131,29 +129,6 @@ def save(fitted: Fitted, path: Path) -> None:
     told |= {name: {part: figures[name][part] for part in ("train", "test")} for name in ("dtsemnet", "cart")}
     about = describe(fitted.estimator) | {"target": fitted.parts.target, "fit": told}
     fitted.estimator.model_.save(path, about=about)
-
-
-@contextmanager
-def interruptible() -> Iterator[None]:
-    """Let Ctrl-C end a fit at once, where training by itself would go on with the best tree so far."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, _interrupt)
-    try:
-        yield
-    except _Interrupted:
-        raise KeyboardInterrupt from None
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-class _Interrupted(BaseException):
-    """Not a KeyboardInterrupt, which the training loop takes for "keep what there is"."""
-
-
-def _interrupt(*_: object) -> None:
-    raise _Interrupted
 
 
 def _scores(model: Model, cart: Any, rows: Data) -> tuple[dict[str, float], dict[str, float]]:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from dtsemnet.cli.output import columns, print_json, say
+from dtsemnet.versions import versions
 
 __all__ = ["EXAMPLES", "run"]
 
@@ -29,7 +30,7 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
     """Tell the versions of this installation, or what a model file holds."""
-    facts = _versions() if model is None else _contents(model)
+    facts = versions("dtsemnet", "python", *PACKAGES) if model is None else _contents(model)
     if as_json:
         print_json(facts)
     elif model is None:
@@ -37,21 +38,6 @@ def run(
         columns(["package", "version"], lines, words=True)
     else:
         _show(facts)
-
-
-def _versions() -> dict[str, str | None]:
-    import platform
-    from importlib import metadata
-
-    from dtsemnet import __version__
-
-    found: dict[str, str | None] = {"dtsemnet": __version__, "python": platform.python_version()}
-    for name in PACKAGES:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            found[name] = None
-    return found
 
 
 def _contents(path: Path) -> dict[str, Any]:

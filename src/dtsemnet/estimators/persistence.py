@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 from typing import Any, TypeVar
 
 import numpy as np
-import sklearn
 
-import dtsemnet
 from dtsemnet.training import History
 from dtsemnet.tree import Identity, Model, load_document
+from dtsemnet.versions import versions
 
 __all__ = ["describe", "restore"]
 
@@ -41,12 +39,7 @@ def describe(estimator: Any) -> dict[str, Any]:
             "loss": history["loss"][-1] if len(history) else None,
             "stopped": history.stopped,
         },
-        "versions": {
-            "dtsemnet": dtsemnet.__version__,
-            "numpy": np.__version__,
-            "scikit-learn": sklearn.__version__,
-            "python": platform.python_version(),
-        },
+        "versions": versions("dtsemnet", "numpy", "scikit-learn", "python"),
     }
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dtsemnet.tree import Topology, Tree
 from dtsemnet_paper.bench import figures
 from dtsemnet_paper.bench.figure_experiments import _reached, leaf_evolution, loss_landscape, teacher_student
-from dtsemnet_paper.bench.figure_files import draw, read_gallery
+from dtsemnet_paper.bench.figure_files import draw, read_figures
 from dtsemnet_paper.bench.figures import _alike
 from dtsemnet_paper.bench.statistics import compare
 from strategies import points, trees
@@ -75,8 +75,8 @@ def test_figures_are_made_once_and_drawn_again(paper: Path) -> None:
     assert {path: path.read_bytes() for path in (paper / "results").iterdir()} == results
 
 
-def test_gallery_of_the_paper_is_sound() -> None:
-    assert {wish["kind"] for wish in read_gallery(PAPER).values()} == {
+def test_figures_of_the_paper_are_sound() -> None:
+    assert {figure.options["kind"] for figure in read_figures(PAPER).values()} == {
         "height", "time", "leaves", "ranks", "teacher", "evolution", "landscape",
     }  # fmt: skip
 

@@ -67,7 +67,7 @@ def filled(table: Table, scores: dict[str, dict[str, tuple[float, ...]]]) -> Sum
         for name, values in by_set.items():
             for seed, test in enumerate(values):
                 (run,) = (r for r in table.runs(sets=[name], methods=[method]) if r.seed == seed)
-                record = {"key": run.key, **run.asked, "error": None, "train": test, "validation": test, "test": test}
+                record = {"key": run.key, **run.request, "error": None, "train": test, "validation": test, "test": test}
                 records.append(record | {"cpu_seconds": 0.25, "leaves_used": 3, "score": table.score, "chosen": {}})
     return summarise(table, records)
 

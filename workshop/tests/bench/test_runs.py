@@ -21,7 +21,7 @@ from dtsemnet_paper.bench.runs import Run, execute, run_all, score
 from dtsemnet_paper.bench.selection import Selection
 from dtsemnet_paper.bench.splits import split_rows
 from dtsemnet_paper.bench.tables import Table, read_table
-from dtsemnet_paper.records import append_record, mend, read_records
+from dtsemnet_paper.records import mend, read_records
 
 SPY = "bench.spies:Spy"
 
@@ -207,13 +207,3 @@ def test_torn_last_line_is_kept_aside_and_its_run_repeated(table: Table) -> None
     assert [r["seed"] for r in read_records(table.results)] == [0, 1, 2]
     assert Path(f"{table.results}.torn").read_bytes() == torn[torn.rfind(b"\n") + 1 :] + b"\n"
     assert not mend(table.results)
-
-
-def test_damaged_line_in_the_middle_is_an_error_that_names_it(tmp_path: Path) -> None:
-    path = tmp_path / "r.jsonl"
-    append_record(path, {"key": "a"})
-    with path.open("a") as file:
-        file.write("{oops\n")
-    append_record(path, {"key": "b"})
-    with pytest.raises(ValueError, match="line 2"):
-        read_records(path)

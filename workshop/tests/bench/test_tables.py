@@ -105,7 +105,7 @@ def test_list_names_tables_sets_and_methods(paper: Path, capsys: pytest.CaptureF
 
 def made(method: str, name: str, seed: int, test: float, table: Table, **more: object) -> dict[str, object]:
     run = table._run(method, name, seed, "paper")
-    record = {"key": run.key, **run.asked, "error": None, "train": test + 1, "validation": test, "test": test}
+    record = {"key": run.key, **run.request, "error": None, "train": test + 1, "validation": test, "test": test}
     return record | {"cpu_seconds": 2.0, "leaves_used": 3, "score": "accuracy", "chosen": {}} | more
 
 

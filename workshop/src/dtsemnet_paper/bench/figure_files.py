@@ -1,17 +1,18 @@
-"""The gallery: ``figures.toml`` says what each figure shows, results are kept as records.
+"""Figures as files: ``figures.toml`` says what each figure shows, records hold its results.
 
-A figure is drawn from records. Those that are missing are made first: runs of methods as
-tables have them, or one of the experiments. ``kind`` says which: ``height``, ``time`` and
-``leaves`` are runs; ``ranks`` reads the records of tables; ``teacher``, ``evolution`` and
-``landscape`` are experiments. Pictures go to ``figures/`` beside the file, as PNG and SVG.
+A figure is drawn from records; those that are missing are made first. ``kind`` says which
+records: ``height``, ``time`` and ``leaves`` are runs of methods, as tables have them;
+``teacher``, ``evolution`` and ``landscape`` are experiments of their own; ``ranks`` reads the
+records of tables. Pictures go to ``figures/`` beside the file, as PNG and SVG.
 """
 
 from __future__ import annotations
 
+import functools
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,27 +20,46 @@ from dtsemnet_paper.bench import figures
 from dtsemnet_paper.bench.data import DataSet, MissingData, load_data, read_catalogue
 from dtsemnet_paper.bench.figure_experiments import leaf_evolution, loss_landscape, teacher_student
 from dtsemnet_paper.bench.methods import MissingMethod, find_method, fit_method
-from dtsemnet_paper.bench.runs import Run, run_all
+from dtsemnet_paper.bench.runs import Run, execute, run_key
 from dtsemnet_paper.bench.selection import missing_data, missing_methods
 from dtsemnet_paper.bench.splits import split_rows
+from dtsemnet_paper.bench.statistics import compare
 from dtsemnet_paper.bench.summary import summarise
 from dtsemnet_paper.bench.tables import FOLDER, read_table
-from dtsemnet_paper.records import Record, append_record, key_of, latest, mend, read_records
+from dtsemnet_paper.records import Job, Record, latest, read_records, run_missing
 
-__all__ = ["draw", "read_gallery"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["FigureFile", "draw", "read_figures"]
 
 
-def read_gallery(folder: Path = FOLDER) -> dict[str, dict[str, Any]]:
+class FigureFile(NamedTuple):
+    """A figure as ``figures.toml`` describes it."""
+
+    name: str
+    options: Mapping[str, Any]
+    """Everything that the file says about the figure."""
+    folder: Path
+    """Folder of the file, with the catalogue of data sets beside it."""
+
+    @property
+    def results(self) -> Path:
+        """File of the records."""
+        return self.folder / "results" / f"figure-{self.name}.jsonl"
+
+
+def read_figures(folder: Path = FOLDER) -> dict[str, FigureFile]:
     """Read what the figures of a folder are."""
     path = folder / "figures.toml"
     if not path.is_file():
         raise FileNotFoundError(f"there is no {path}; run in a folder that holds {FOLDER}/, or name it with --folder.")
     with path.open("rb") as file:
-        found: dict[str, dict[str, Any]] = tomllib.load(file)
-    for name, wish in found.items():
-        if wish.get("kind") not in KINDS:
+        content: dict[str, dict[str, Any]] = tomllib.load(file)
+    for name, options in content.items():
+        if options.get("kind") not in KINDS:
             raise ValueError(f"kind of figure {name} in {path} must be one of {', '.join(KINDS)}.")
-    return found
+    return {name: FigureFile(name, options, folder) for name, options in content.items()}
 
 
 def draw(name: str | None = None, folder: Path = FOLDER, *, make: bool = True, n_jobs: int | None = None) -> list[Path]:
@@ -55,140 +75,188 @@ def draw(name: str | None = None, folder: Path = FOLDER, *, make: bool = True, n
     list of Path
         The files written.
     """
-    known = read_gallery(folder)
+    known = read_figures(folder)
     if name is not None and name not in known:
         raise ValueError(f"there is no figure {name!r}; there are {', '.join(known)}.")
     written = []
-    for title in known if name is None else [name]:
-        picture = KINDS[known[title]["kind"]](title, known[title], folder, make, n_jobs)
+    for figure in known.values() if name is None else [known[name]]:
+        jobs, plot = KINDS[figure.options["kind"]]
+        if make:
+            run_missing(jobs(figure), n_jobs=n_jobs)
+        picture = plot(figure)
         if picture is not None:
-            written += figures.save_figure(picture, folder / "figures" / title)
+            written += figures.save_figure(picture, folder / "figures" / figure.name)
     return written
 
 
-def _of_runs(plot: Callable[[Any], Any]) -> Callable[..., Any]:
-    """A figure of runs, made by the same machinery as those of tables."""
-
-    def figure(name: str, wish: Mapping[str, Any], folder: Path, make: bool, n_jobs: int | None) -> Any:
-        path, known = folder / "results" / f"figure-{name}.jsonl", read_catalogue(folder / "datasets.toml")
-        runs = [
-            Run(method, title, seed, "paper", {"max_depth": height})
-            for seed in range(wish["seeds"])
-            for title in wish["sets"]
-            for method in wish["methods"]
-            for height in _heights(wish, title)
-        ]
-        specs = {title: known[title] for title in wish["sets"]}
-        if make:
-            absent = missing_data(list(specs.values()))
-            for task in {spec.task for spec in specs.values()}:
-                absent |= missing_methods(wish["methods"], task)
-            there = [run for run in runs if run.set not in absent and run.method not in absent]
-            run_all(there, specs, path, n_jobs=n_jobs)
-        keys = {run.key for run in runs}
-        records = [r for r in latest(read_records(path)) if r["key"] in keys and not r["error"]]
-        return plot(sorted(records, key=lambda r: _place(wish, r))) if records else None
-
-    return figure
+# Figures of runs.
 
 
-def _heights(wish: Mapping[str, Any], title: str) -> list[int]:
-    heights = wish["heights"]
-    return list(heights) if isinstance(heights, list) else [heights[title]]
-
-
-def _place(wish: Mapping[str, Any], record: Record) -> tuple[int, int]:
-    return wish["sets"].index(record["set"]), wish["methods"].index(record["method"])
-
-
-def _ranks(name: str, wish: Mapping[str, Any], folder: Path, make: bool, n_jobs: int | None) -> Any:
-    """Average ranks over the sets of one or several tables, of the methods that all of them have."""
-    from dtsemnet_paper.bench.statistics import compare
-
-    filled = [
-        summarise(t, t.records(), protocols=["paper"]) for t in (read_table(n, folder=folder) for n in wish["tables"])
+def _runs(figure: FigureFile) -> list[Run]:
+    options = figure.options
+    return [
+        Run(method, name, seed, "paper", {"max_depth": height})
+        for seed in range(options["seeds"])
+        for name in options["sets"]
+        for method in options["methods"]
+        for height in (options["heights"] if isinstance(options["heights"], list) else [options["heights"][name]])
     ]
+
+
+def _run_jobs(figure: FigureFile) -> list[Job]:
+    """The runs of a figure whose data and methods are available."""
+    catalogue = read_catalogue(figure.folder / "datasets.toml")
+    specs = {name: catalogue[name] for name in figure.options["sets"]}
+    absent = missing_data(list(specs.values()))
+    for task in {spec.task for spec in specs.values()}:
+        absent |= missing_methods(figure.options["methods"], task)
+    return [
+        Job(run.key, figure.results, functools.partial(execute, run, specs[run.set]))
+        for run in _runs(figure)
+        if run.set not in absent and run.method not in absent
+    ]
+
+
+def _plot_runs(plot: Callable[[Sequence[Record]], Figure], figure: FigureFile) -> Figure | None:
+    keys, sets, methods = {run.key for run in _runs(figure)}, figure.options["sets"], figure.options["methods"]
+    records = [r for r in latest(read_records(figure.results)) if r["key"] in keys and not r["error"]]
+    records.sort(key=lambda record: (sets.index(record["set"]), methods.index(record["method"])))
+    return plot(records) if records else None
+
+
+# Figures of experiments. The name of an experiment is what tells it from the others of its figure.
+
+
+def _experiment(
+    work: Callable[[FigureFile, Mapping[str, Any]], Record], figure: FigureFile, name: Mapping[str, Any]
+) -> Record | None:
+    """Run an experiment; nothing is recorded if its data or method is not available."""
+    try:
+        return {**name, **work(figure, name)}
+    except (MissingData, MissingMethod):
+        return None
+
+
+def _key(figure: FigureFile, name: Mapping[str, Any]) -> str:
+    return run_key({"method": figure.name, "configuration": {**name, **figure.options}})
+
+
+def _experiment_jobs(
+    names: Callable[[FigureFile], list[dict[str, Any]]],
+    work: Callable[[FigureFile, Mapping[str, Any]], Record],
+    figure: FigureFile,
+) -> list[Job]:
+    return [
+        Job(_key(figure, name), figure.results, functools.partial(_experiment, work, figure, name))
+        for name in names(figure)
+    ]
+
+
+def _plot_experiments(
+    names: Callable[[FigureFile], list[dict[str, Any]]],
+    plot: Callable[[Sequence[Record]], Figure],
+    figure: FigureFile,
+) -> Figure | None:
+    known = {record["key"]: record for record in read_records(figure.results)}
+    keys = [_key(figure, name) for name in names(figure)]
+    records = [known[key] for key in keys if key in known]
+    return plot(records) if records else None
+
+
+def _students(figure: FigureFile) -> list[dict[str, Any]]:
+    return [{"selector": selector, "seed": figure.options["seed"]} for selector in ("straight_through", "top_2")]
+
+
+def _student(figure: FigureFile, name: Mapping[str, Any]) -> Record:
+    return teacher_student(name["selector"], seed=name["seed"])
+
+
+def _evolutions(figure: FigureFile) -> list[dict[str, Any]]:
+    selectors = ("straight_through", "top_k_reg_1", "top_k")
+    return [{"selector": selector, "set": title} for title in figure.options["sets"] for selector in selectors]
+
+
+def _evolution(figure: FigureFile, name: Mapping[str, Any]) -> Record:
+    data = _data(figure, name["set"])
+    rows = split_rows(data, 0).train
+    return leaf_evolution(name["selector"], data.X[rows], data.y[rows], **figure.options["sets"][name["set"]])
+
+
+def _landscapes(figure: FigureFile) -> list[dict[str, Any]]:
+    options = figure.options
+    return [{"method": method, "set": title} for title in options["sets"] for method in options["methods"]]
+
+
+def _landscape(figure: FigureFile, name: Mapping[str, Any]) -> Record:
+    data = _data(figure, name["set"])
+    split = split_rows(data, 0)
+    estimator = find_method(name["method"]).make(
+        "classification", {"max_depth": figure.options["sets"][name["set"]]}, 0
+    )
+    tree = fit_method(estimator, split.hand(data)).tree_
+    rows = np.random.default_rng(0).permutation(split.train)[: figure.options["rows"]]
+    codes = np.searchsorted(np.unique(data.y[split.train]), data.y[rows])
+    return loss_landscape(tree, data.X[rows], codes, network=name["method"].startswith("dtsemnet"))
+
+
+def _data(figure: FigureFile, name: str) -> DataSet:
+    return load_data(read_catalogue(figure.folder / "datasets.toml")[name])
+
+
+# Figures of tables.
+
+
+def _no_jobs(figure: FigureFile) -> list[Job]:
+    return []
+
+
+def _plot_ranks(figure: FigureFile) -> Figure | None:
+    """Draw average ranks over the sets of one or several tables, of the methods that all of them have."""
+    methods, tables = figure.options["methods"], [read_table(n, folder=figure.folder) for n in figure.options["tables"]]
     scores = []
-    for summary in filled:
+    for summary in (summarise(table, table.records(), protocols=["paper"]) for table in tables):
         columns = {column.method: column for column in summary.columns}
-        for title in summary.sets:
-            cells = [summary.cells.get((title, columns[m])) if m in columns else None for m in wish["methods"]]
+        for name in summary.sets:
+            cells = [summary.cells.get((name, columns[m])) if m in columns else None for m in methods]
             if all(cell is not None and cell.ours for cell in cells):
                 scores.append([cell.ours["test"].mean for cell in cells if cell is not None])
     if len(scores) < 2:
         return None
-    found = compare(list(wish["methods"]), scores, larger_is_better=filled[0].table.larger_is_better)
-    return figures.plot_critical_difference(found, f"{len(scores)} data sets")
+    comparison = compare(list(methods), scores, larger_is_better=tables[0].larger_is_better)
+    return figures.plot_critical_difference(comparison, f"{len(scores)} data sets")
 
 
-def _of_experiments(ask: Callable[..., Any], plot: Callable[[Any], Any]) -> Callable[..., Any]:
-    """A figure of experiments: ``ask`` lists what is wanted and how each record is made."""
+class Kind(NamedTuple):
+    """A kind of figure."""
 
-    def figure(name: str, wish: Mapping[str, Any], folder: Path, make: bool, n_jobs: int | None) -> Any:
-        path = folder / "results" / f"figure-{name}.jsonl"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        mend(path)
-        records = []
-        for asked, work in ask(wish, folder):
-            key = key_of({"method": name, "configuration": {**asked, **wish}})
-            known = {record["key"]: record for record in read_records(path)}
-            if key not in known and make:
-                try:
-                    known[key] = {"key": key, **asked, **work()}
-                except (MissingData, MissingMethod):
-                    continue
-                append_record(path, known[key])
-            if key in known:
-                records.append(known[key])
-        return plot(records) if records else None
-
-    return figure
+    jobs: Callable[[FigureFile], list[Job]]
+    """What makes the records."""
+    plot: Callable[[FigureFile], Figure | None]
+    """Draws from the records; None if there are none."""
 
 
-def _teachers(wish: Mapping[str, Any], folder: Path) -> Any:
-    for selector in ("straight_through", "top_2"):
-        yield {"selector": selector, "seed": wish["seed"]}, lambda s=selector: teacher_student(s, seed=wish["seed"])
+def _kind_of_runs(plot: Callable[[Sequence[Record]], Figure]) -> Kind:
+    return Kind(_run_jobs, functools.partial(_plot_runs, plot))
 
 
-def _evolutions(wish: Mapping[str, Any], folder: Path) -> Any:
-    for title, options in wish["sets"].items():
-        for selector in ("straight_through", "top_k_reg_1", "top_k"):
-
-            def work(title: str = title, selector: str = selector, options: Any = options) -> Record:
-                data = _rows(folder, title)
-                rows = split_rows(data, 0).train
-                return leaf_evolution(selector, data.X[rows], data.y[rows], **options)
-
-            yield {"selector": selector, "set": title}, work
-
-
-def _landscapes(wish: Mapping[str, Any], folder: Path) -> Any:
-    for title, height in wish["sets"].items():
-        for method in wish["methods"]:
-
-            def work(title: str = title, method: str = method, height: int = height) -> Record:
-                data = _rows(folder, title)
-                split = split_rows(data, 0)
-                made = find_method(method).make("classification", {"max_depth": height}, 0)
-                tree = fit_method(made, split.hand(data)).tree_
-                rows = np.random.default_rng(0).permutation(split.train)[: wish["rows"]]
-                codes = np.searchsorted(np.unique(data.y[split.train]), data.y[rows])
-                return loss_landscape(tree, data.X[rows], codes, network=method.startswith("dtsemnet"))
-
-            yield {"method": method, "set": title}, work
+def _kind_of_experiments(
+    names: Callable[[FigureFile], list[dict[str, Any]]],
+    work: Callable[[FigureFile, Mapping[str, Any]], Record],
+    plot: Callable[[Sequence[Record]], Figure],
+) -> Kind:
+    return Kind(
+        functools.partial(_experiment_jobs, names, work),
+        functools.partial(_plot_experiments, names, plot),
+    )
 
 
-def _rows(folder: Path, title: str) -> DataSet:
-    return load_data(read_catalogue(folder / "datasets.toml")[title])
-
-
-KINDS: dict[str, Callable[..., Any]] = {
-    "height": _of_runs(lambda records: figures.plot_heights(records)),
-    "time": _of_runs(lambda records: figures.plot_times(records)),
-    "leaves": _of_runs(lambda records: figures.plot_leaf_use(records)),
-    "ranks": _ranks,
-    "teacher": _of_experiments(_teachers, lambda records: figures.plot_teacher(records)),
-    "evolution": _of_experiments(_evolutions, lambda records: figures.plot_evolution(records)),
-    "landscape": _of_experiments(_landscapes, lambda records: figures.plot_landscapes(records)),
+KINDS = {
+    "height": _kind_of_runs(figures.plot_heights),
+    "time": _kind_of_runs(figures.plot_times),
+    "leaves": _kind_of_runs(figures.plot_leaf_use),
+    "ranks": Kind(_no_jobs, _plot_ranks),
+    "teacher": _kind_of_experiments(_students, _student, figures.plot_teacher),
+    "evolution": _kind_of_experiments(_evolutions, _evolution, figures.plot_evolution),
+    "landscape": _kind_of_experiments(_landscapes, _landscape, figures.plot_landscapes),
 }
-"""How each kind of figure is made."""
+"""The kinds of figures by name."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dtsemnet.tree.file import write_atomically
-from dtsemnet_paper.bench.figure_files import draw, read_gallery
+from dtsemnet_paper.bench.figure_files import draw, read_figures
 from dtsemnet_paper.bench.lead_table import ablation_table, lead_table
 from dtsemnet_paper.bench.render import to_markdown
 from dtsemnet_paper.bench.selection import Selection, missing_data
@@ -105,9 +105,9 @@ def _note(summary: Summary, note: object) -> str:
 def _pictures(folder: Path) -> Iterator[str]:
     if not (folder / "figures.toml").is_file():
         return
-    there = [name for name in read_gallery(folder) if (folder / "figures" / f"{name}.png").is_file()]
-    if there:
+    drawn = {n: figure for n, figure in read_figures(folder).items() if (folder / "figures" / f"{n}.png").is_file()}
+    if drawn:
         yield "## Figures\n"
-    for name in there:
-        caption = read_gallery(folder)[name].get("caption", "")
+    for name, figure in drawn.items():
+        caption = figure.options.get("caption", "")
         yield f"### {name.replace('-', ' ').capitalize()}\n\n{caption}\n\n![{name}](figures/{name}.png)\n"

@@ -1,53 +1,48 @@
 """Runs: one method, one data set, one seed, one protocol, one record.
 
-Three protocols. *Paper* takes the height (and configuration) that the table names. *Honest*
-tries every height of the table, and the grid of the method, judges each by the validation
-rows and keeps the best. In both a method is handed training and validation rows, to stop
-early or choose among starts by, and nothing else. *Whole* takes the height of the table and
-calls ``fit(X, y)`` as a user would, with training and validation rows in one: the method
-sets aside what it needs. The test rows are scored once, at the end.
+There are three protocols. *Paper* takes the height (and configuration) that the table names.
+*Honest* tries every height of the table, and the grid of the method, and keeps the one that is
+best on validation rows. In both, a method gets training and validation rows, to stop early or to
+choose among starts, and nothing else. *Whole* takes the height of the table and calls
+``fit(X, y)`` as a user would, with training and validation rows together: the method sets aside
+what it needs. The test rows are scored once, at the end.
 
-Runs go through joblib, one thread a process. ``with joblib.parallel_config("ray")`` or
-``"dask"`` around the call sends them to a cluster, where each worker finds the data as this
-process does.
+Runs are jobs of :mod:`dtsemnet_paper.records`, which records and resumes them, one thread per
+process. ``with joblib.parallel_config("ray")`` or ``"dask"`` around the call sends them to a
+cluster, where each worker finds the data as this process does.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
-import platform
-import signal
-import threading
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import joblib
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from dtsemnet_paper.bench.data import DataSet, DataSpec, load_data
 from dtsemnet_paper.bench.methods import find_method, fit_method
 from dtsemnet_paper.bench.splits import Handed, Split, split_rows
-from dtsemnet_paper.records import Record, append_record, key_of, mend, read_records
+from dtsemnet_paper.records import Job, Record, key_of, provenance, run_missing
 
-__all__ = ["PROTOCOLS", "Run", "execute", "run_all", "score"]
+__all__ = ["PROTOCOLS", "Run", "execute", "run_all", "run_key", "score"]
 
 PROTOCOLS = ("paper", "honest", "whole")
 MOST_LEAVES = 256
-"""Leaves whose rows a record tells; an axis-aligned tree can have thousands."""
+"""Leaves whose rows a record states; an axis-aligned tree can have thousands."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """What is asked: a method on a set, with a seed, by a protocol.
+    """A method on a set, with a seed, by a protocol.
 
     Parameters
     ----------
@@ -65,8 +60,8 @@ class Run:
     candidates: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
     @property
-    def asked(self) -> Record:
-        """The run as a record tells it, without results."""
+    def request(self) -> Record:
+        """The run as its record states it, without results."""
         return {
             "method": self.method, "set": self.set, "seed": self.seed, "protocol": self.protocol,
             "configuration": dict(self.configuration),
@@ -75,85 +70,72 @@ class Run:
 
     @property
     def key(self) -> str:
-        """Name of the run."""
-        return key_of(self.asked)
+        """Key of the record."""
+        return run_key(self.request)
+
+
+def run_key(request: Mapping[str, Any]) -> str:
+    """Compute the key of a run from its request, or from its record.
+
+    Examples
+    --------
+    >>> run = {"method": "cart", "set": "flowers", "seed": 0, "protocol": "paper", "configuration": {"max_depth": 2}}
+    >>> run_key(run) == run_key({**run, "test": 95.0}), run_key(run) == run_key({**run, "seed": 1})
+    (True, False)
+    """
+    names = ("method", "set", "seed", "protocol", "configuration", "candidates")
+    return key_of([request.get(name) for name in names])
 
 
 def run_all(
-    runs: Sequence[Run],
+    runs: Iterable[Run],
     specs: Mapping[str, DataSpec],
     path: Path,
     *,
     files: Mapping[str, Path] | None = None,
     n_jobs: int | None = None,
-    done: Sequence[Record] = (),
+    recorded: Sequence[Record] = (),
     retry: bool = False,
     watch: Callable[[Record], None] = lambda record: None,
 ) -> list[Record]:
-    """Do the runs that have no record yet, and append one record each as it ends.
+    """Run what has no record yet; see :func:`~dtsemnet_paper.records.run_missing`.
 
     Parameters
     ----------
-    runs : sequence of Run
+    runs : iterable of Run
     specs : dict of DataSpec
-        The sets, by name; their rows must be at hand.
+        The sets by name; their rows must be available.
     path : Path
-        File of records; runs recorded there are not done again.
+        File of the records.
     files : dict of Path, optional
         Files of methods whose records go elsewhere.
-    n_jobs : int, optional
-        Processes; by default what ``joblib.parallel_config`` says, else 1.
-    done : sequence of records
-        Records kept elsewhere that count as done.
-    retry : bool, default=False
-        Do failed runs again.
-    watch : callable
-        Told each new record.
 
     Returns
     -------
     list of records
-        The new ones. A Ctrl-C goes through to the caller; what was done is on the disk.
+        The new ones.
     """
     files = files or {}
-    kept = list(done)
-    for file in {path, *files.values()}:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        mend(file)
-        kept += read_records(file)
-    known = {record["key"] for record in kept if not (retry and record["error"])}
-    waiting = list({run.key: run for run in runs if run.key not in known}.values())
-    fresh = []
-    jobs = (joblib.delayed(execute)(run, specs[run.set]) for run in waiting)
-    for record in joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered", pre_dispatch="n_jobs", batch_size=1)(
-        jobs
-    ):
-        append_record(files.get(record["method"], path), record)
-        fresh.append(record)
-        watch(record)
-    return fresh
+    jobs = (Job(r.key, files.get(r.method, path), functools.partial(execute, r, specs[r.set])) for r in runs)
+    return run_missing(jobs, recorded=recorded, retry=retry, n_jobs=n_jobs, watch=watch)
 
 
 def execute(run: Run, spec: DataSpec) -> Record:
-    """Do one run in this process and tell how it went; a failure is a record too."""
-    record = {
-        "key": run.key, **run.asked, "date": datetime.now(UTC).isoformat(timespec="seconds"), "versions": _versions(),
-        "error": None,
-    }  # fmt: skip
-    with threadpool_limits(1), _honour_interrupts():
-        try:
-            data = _loaded(spec)
-            split = split_rows(data, run.seed)
-            record |= {"data": data.fingerprint, "split": split.rule}
-            record |= {"rows": {part: len(getattr(split, part)) for part in ("train", "validation", "test")}}
-            _warm_up(run, spec.task)
-            wall, cpu = time.perf_counter(), time.process_time()
-            estimator, chosen = _fit(run, spec.task, split.hand(data, whole=run.protocol == "whole"))
-            seconds = {"wall_seconds": time.perf_counter() - wall, "cpu_seconds": time.process_time() - cpu}
-            record |= {"chosen": chosen, **seconds, **_results(estimator, data, split)}
-        except Exception as error:  # whatever a method throws is a result, and the other runs go on
-            record["error"] = f"{type(error).__name__}: {error}"
-            record["traceback"] = traceback.format_exc(limit=-4)
+    """Do one run in this process and return its record; a failure is a record too."""
+    record = {"key": run.key, **run.request, **provenance("numpy", "scipy", "scikit-learn"), "error": None}
+    try:
+        data = _loaded(spec)
+        split = split_rows(data, run.seed)
+        record |= {"data": data.fingerprint, "split": split.rule}
+        record |= {"rows": {part: len(getattr(split, part)) for part in ("train", "validation", "test")}}
+        _warm_up(run, spec.task)
+        wall, cpu = time.perf_counter(), time.process_time()
+        estimator, chosen = _fit(run, spec.task, split.hand(data, whole=run.protocol == "whole"))
+        seconds = {"wall_seconds": time.perf_counter() - wall, "cpu_seconds": time.process_time() - cpu}
+        record |= {"chosen": chosen, **seconds, **_results(estimator, data, split)}
+    except Exception as error:  # whatever a method raises is a result, and the other runs go on
+        record["error"] = f"{type(error).__name__}: {error}"
+        record["traceback"] = traceback.format_exc(limit=-4)
     return record
 
 
@@ -234,39 +216,3 @@ def _warm_up(run: Run, task: str) -> None:
     with warnings.catch_warnings(), suppress(Exception):  # whether the method works is for the run to tell
         warnings.simplefilter("ignore")
         fit_method(find_method(run.method).make(task, {**run.configuration, "max_depth": 2}, 0), Handed(X, y, X, y))
-
-
-def _versions() -> dict[str, str]:
-    import scipy
-    import sklearn
-
-    import dtsemnet
-
-    return {
-        "dtsemnet": dtsemnet.__version__, "numpy": np.__version__, "scipy": scipy.__version__,
-        "scikit-learn": sklearn.__version__, "python": platform.python_version(), "machine": platform.machine(),
-    }  # fmt: skip
-
-
-@contextmanager
-def _honour_interrupts() -> Iterator[None]:
-    """Let a Ctrl-C end the run even where a fit takes it for a wish to stop early.
-
-    A tree that was cut short is no result of its method, and must not be recorded as one.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    pressed = threading.Event()
-
-    def press(number: int, frame: Any) -> None:
-        pressed.set()
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGINT, press)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if pressed.is_set():
-        raise KeyboardInterrupt

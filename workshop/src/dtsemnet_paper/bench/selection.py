@@ -86,7 +86,7 @@ class Selection:
         """Do the runs that wait; see :func:`~dtsemnet_paper.bench.runs.run_all`."""
         table = self.table
         return run_all(
-            runs, table.catalogue(), table.results, files=table.method_files, n_jobs=n_jobs, done=table.elsewhere(),
+            runs, table.catalogue(), table.results, files=table.method_files, n_jobs=n_jobs, recorded=table.records(),
             retry=retry, watch=watch,
         )  # fmt: skip
 
