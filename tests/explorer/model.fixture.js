@@ -16,7 +16,8 @@ export function categorical(name, categories, fields = {}) {
 }
 
 export function feature(label, column, kind = "number", fields = {}) {
-  return { label, column, kind, category: null, factor: 1, shift: 0, spread: 1, ...fields };
+  const term = kind === "number" ? label : `(${label})`;
+  return { label, term, column, kind, category: null, scale: 1, shift: 0, fill: null, spread: 1, ...fields };
 }
 
 /** A regressor with constant leaves, or what the fields say. */

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readModel } from "../../src/dtsemnet/explorer/page/model.js";
 import {
-  inequalityText,
   numberText,
   percentText,
   plural,
+  questionText,
   readEquation,
   regionText,
   sumText,
@@ -20,7 +20,7 @@ const MODEL = readModel(
       categorical("colour", ["red", "blue"], { missing: true }),
     ],
     [
-      feature("age", 0, "number", { factor: 0.5, shift: -5 }),
+      feature("age", 0, "number", { scale: 0.5, shift: -5 }),
       feature("size", 1, "number", { spread: 4 }),
       feature("colour = red", 2, "category", { category: "red" }),
       feature("colour = blue", 2, "category", { category: "blue" }),
@@ -33,8 +33,8 @@ const MODEL = readModel(
   ),
 );
 const equation = (weight, bias) => readEquation(MODEL, Float64Array.from(weight), 0, bias);
-const right = (weight, bias) => inequalityText(MODEL, equation(weight, bias), true);
-const left = (weight, bias) => inequalityText(MODEL, equation(weight, bias), false);
+const right = (weight, bias) => questionText(MODEL, equation(weight, bias), true);
+const left = (weight, bias) => questionText(MODEL, equation(weight, bias), false);
 
 test("numbers are rounded, with a true minus sign", () => {
   assert.deepEqual(
@@ -51,7 +51,7 @@ test("sums are in raw units, the most influential term first", () => {
   assert.equal(sumText(MODEL, equation([2, -1, 0, 0, 0], 3)), "−size + age − 7");
   assert.equal(
     sumText(MODEL, equation([2, -1, 3, 4, 5], 0), 2),
-    "5 colour missing + 4 colour = blue + 3 more terms − 10",
+    "5 (colour missing) + 4 (colour = blue) + … 3 more terms − 10",
   );
 });
 
@@ -60,6 +60,35 @@ test("a split on one number is solved for it", () => {
   assert.equal(left([2, 0, 0, 0, 0], 0), "age ≤ 10");
   assert.equal(right([0, -2, 0, 0, 0], 1), "size < 0.5");
   assert.equal(left([0, -2, 0, 0, 0], 1), "size ≥ 0.5");
+});
+
+test("a missing number counts as 0, and what is filled in joins its indicator", () => {
+  const columns = [number("age", { missing: true, fill: 40, center: 10, scale: 0.5 }), number("size")];
+  const features = [
+    feature("age", 0, "number", { scale: 0.5, shift: -5 }),
+    feature("age missing", 0, "missing", { fill: 40 }),
+    feature("size", 1),
+  ];
+  const model = readModel(describe(columns, features, [], [], [], [0]));
+  const text = (weight, bias, side = true) =>
+    questionText(model, readEquation(model, Float64Array.from(weight), 0, bias), side);
+  assert.equal(text([2, 3, 1], 0), "43 (age missing) + age + size − 10 > 0");
+  assert.equal(text([2, 0, 0], 0), "age > 10 or missing");
+  assert.equal(text([2, 0, 0], 0, false), "age ≤ 10 and not missing");
+  assert.equal(text([2, -40, 0], 0), "age > 10 and not missing");
+  assert.equal(text([0, 1, 0], -0.5), "age is missing");
+  assert.equal(text([0, 1, 0], -0.5, false), "age is not missing");
+});
+
+test("a split on the categories of one column names them", () => {
+  assert.equal(right([0, 0, 1, 0, 0], -0.5), "colour = red");
+  assert.equal(left([0, 0, 1, 0, 0], -0.5), "colour ≠ red");
+  assert.equal(right([0, 0, -1, 0, 0], 0.5), "colour ≠ red");
+  assert.equal(right([0, 0, 1, 0, 1], -0.5), "colour in {red, missing}");
+  assert.equal(left([0, 0, 1, 2, 0], -0.5), "colour not in {red, blue}");
+  assert.equal(right([0, 0, 0, 0, 1], -0.5), "colour is missing");
+  assert.equal(right([0, 0, 1, 0, 0], -2), "(colour = red) − 2 > 0");
+  assert.equal(questionText(MODEL, equation([0, 0, 1, 2, 3], -0.5), true, 2), "colour in {red, blue, … 1 more}");
 });
 
 test("the region of a node has one interval for each number", () => {

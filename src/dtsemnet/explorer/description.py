@@ -1,31 +1,34 @@
-"""The description of a model that the page reads.
+"""The description of a model that the page reads: a JSON object.
 
-A JSON object with these fields (arrays as :mod:`dtsemnet.explorer.packing` packs them):
+It has these fields. Arrays are written as :mod:`dtsemnet.explorer.packing` writes them.
 
 ==============  ==========================================================================================
 ``title``       text at the top of the page
 ``kind``        "classifier" or "regressor"
-``columns``     for each column of the input: ``name``; ``categories`` (texts) or null; ``missing`` (whether the
-                encoder has an indicator); ``fill``, ``center``, ``scale``, ``lower``, ``upper`` as in
-                :class:`~dtsemnet.tree.Column`; ``low``, ``high``, ``start``, the ends of its slider and where it
-                begins; ``whole``, whether all its values are whole numbers
-``features``    for each feature of the tree: ``label``; ``column``; ``kind`` ("number", "category" or "missing");
-                ``category``, a text or null; ``factor`` and ``shift``, which give it from raw units by
-                ``x * factor + shift``; ``spread``, its standard deviation in X
+``columns``     for each column of the input: ``name``; ``categories`` (texts) or null; ``missing``, whether the
+                encoder has an indicator; ``fill``, ``center``, ``scale``, ``lower``, ``upper`` as in
+                :class:`~dtsemnet.tree.Column`; for numbers ``low``, ``high`` and ``start``, the ends of the slider
+                and its first value, and ``whole``, whether all values are whole numbers
+``features``    for each feature of the tree: ``label``, ``column``, and ``spread``, its standard deviation in X; if
+                they differ from those of a plain number also ``term``, ``kind``, ``category``, ``scale``,
+                ``shift`` and ``fill``, as in :class:`~dtsemnet.tree.Feature`
 ``children``    the table of :class:`~dtsemnet.tree.Topology`
-``weight``,     the arrays of :class:`~dtsemnet.tree.Tree`, or null where it has none
+``weight``,     the arrays of :class:`~dtsemnet.tree.Tree`, or null if it has none
 ``bias``, ...
 ``classes``     texts, or null
 ``palette``     a colour for each class
 ``squash``      null, or ``low`` and ``high`` of the :class:`~dtsemnet.tree.TanhScale` behind the leaves
-``rows``        null without X: see :mod:`dtsemnet.explorer.rows`
-``leaves``      null without X: counts and metrics of all rows, see :mod:`dtsemnet.explorer.rows`
+``rows``        null without X; ``given``, the number of rows in X; ``number``, the positions of those that are
+                embedded; ``column``, their columns; ``target``, their class codes or targets, or null
+``leaves``      null without X; ``count``, the rows of each leaf; for regressors ``level``, their mean prediction;
+                with y ``mix``, their classes counted, and ``right``, the rows predicted right, or ``error``, the
+                root mean squared error of each output, and ``target``, the mean of y. A leaf without rows has null
 ``image``       null, or ``shape`` and ``mean``, the mean picture of each leaf (null without X)
 ``proofs``      null, or ``status`` and ``reason`` of each leaf, and ``shares``, a text for each certified distance
 ==============  ==========================================================================================
 
-The page folds affine columns into raw units for reading, and repeats the encoder and the
-tree themselves for routing.
+The page folds affine columns into raw units for reading, and repeats the encoder and the tree
+themselves for routing.
 """
 
 from __future__ import annotations
@@ -37,8 +40,8 @@ import numpy as np
 
 from dtsemnet.arrays import Floats
 from dtsemnet.explorer.packing import pack
-from dtsemnet.explorer.rows import Table
-from dtsemnet.tree import Column, Identity, Model, raw_view
+from dtsemnet.explorer.rows import GivenRows
+from dtsemnet.tree import Column, Feature, Identity, Model, raw_view
 
 __all__ = ["describe"]
 
@@ -53,38 +56,40 @@ _MANY = (
 
 def describe(
     model: Model,
-    table: Table | None,
+    rows: GivenRows | None,
     *,
     title: str,
     max_rows: int,
     image_shape: tuple[int, int] | None,
     proofs: Any = None,
 ) -> dict[str, Any]:
-    """Build the description of a model, with the rows of a table or without.
+    """Describe a model, with rows or without.
 
     Examples
     --------
-    >>> from dtsemnet.tree import Topology, Tree, as_model
-    >>> model = as_model(Tree(Topology.complete(1), [[1.0]], [-2.0], [[10.0], [20.0]]))
-    >>> found = describe(model, None, title="step", max_rows=0, image_shape=None)
-    >>> found["kind"], found["children"], found["columns"][0]["name"], found["rows"]
+    >>> from dtsemnet.tree import Topology, Tree
+    >>> model = Model.of(Tree(Topology.complete(1), [[1.0]], [-2.0], [[10.0], [20.0]]))
+    >>> description = describe(model, None, title="step", max_rows=0, image_shape=None)
+    >>> description["kind"], description["children"], description["columns"][0]["name"], description["rows"]
     ('regressor', [[-1, -2]], 'x0', None)
     """
     tree, squash = model.tree, model.output
+    classes = None if tree.class_names is None else [str(name) for name in tree.class_names]
+    spread = [1.0] * tree.n_features if rows is None else rows.spread.tolist()
     arrays = {name: getattr(tree, name) for name in ("weight", "bias", "value", "coef", "lower", "upper")}
     return {
         "title": title,
         "kind": "classifier" if tree.is_classifier else "regressor",
-        "columns": _columns(model, table),
-        "features": _features(model, table),
+        "columns": _columns(model, rows),
+        "features": [_feature(feature, width) for feature, width in zip(model.encoder.features, spread)],
         "children": tree.topology.children.tolist(),
         **{name: None if array is None else pack(array) for name, array in arrays.items()},
-        "classes": None if tree.class_names is None else [str(name) for name in tree.class_names],
-        "palette": _palette(len(tree.class_names or ())),
+        "classes": classes,
+        "palette": _palette(len(classes or ())),
         "squash": None if isinstance(squash, Identity) else {"low": list(squash.low), "high": list(squash.high)},
-        "rows": None if table is None else table.sample(max_rows),
-        "leaves": None if table is None else table.leaves(),
-        "image": None if image_shape is None else _image(image_shape, table),
+        "rows": None if rows is None else rows.sample(max_rows),
+        "leaves": None if rows is None else rows.leaves(),
+        "image": None if image_shape is None else _image(image_shape, rows),
         "proofs": None if proofs is None else _proofs(proofs),
     }
 
@@ -103,60 +108,48 @@ def _proofs(report: Any) -> dict[str, Any]:
     }
 
 
-def _image(shape: tuple[int, int], table: Table | None) -> dict[str, Any]:
-    # float32 is plenty for pictures that are looked at.
-    mean = None if table is None else pack(table.leaf_means().astype(np.float32))
+def _image(shape: tuple[int, int], rows: GivenRows | None) -> dict[str, Any]:
+    # float32 is enough for pictures.
+    mean = None if rows is None else pack(rows.leaf_means().astype(np.float32))
     return {"shape": list(shape), "mean": mean}
 
 
-def _features(model: Model, table: Table | None) -> list[dict[str, Any]]:
-    view = raw_view(model)
-    spread = iter([1.0] * len(view.labels) if table is None else table.spread().tolist())
-    label = iter(view.labels)
-    described: list[dict[str, Any]] = []
-    for number, column in enumerate(model.encoder.columns):
-        known = ["number"] if column.categories is None else ["category"] * len(column.categories)
-        folded = column.categories is None and column.lower is None and column.upper is None
-        for k, kind in enumerate(known + ["missing"] * (column.missing is not None)):
-            affine = folded and kind == "number"
-            described.append(
-                {
-                    "label": next(label),
-                    "column": number,
-                    "kind": kind,
-                    "category": str(column.categories[k]) if column.categories and kind == "category" else None,
-                    "factor": column.scale if affine else 1.0,
-                    "shift": -column.center * column.scale if affine else 0.0,
-                    "spread": next(spread),
-                }
-            )
-    return described
+def _feature(feature: Feature, spread: float) -> dict[str, Any]:
+    """Describe a feature without the fields that most features share, since wide tables have many features."""
+    category = None if feature.category is None else str(feature.category)
+    default = {"term": feature.label, "kind": "number", "category": None, "scale": 1, "shift": 0, "fill": None}
+    entry = feature.to_dict() | {"category": category, "spread": spread}
+    return {name: value for name, value in entry.items() if name not in default or value != default[name]}
 
 
-def _columns(model: Model, table: Table | None) -> list[dict[str, Any]]:
-    view, found = raw_view(model), []
-    for number, column in enumerate(model.encoder.columns):
-        entry = {
+def _columns(model: Model, rows: GivenRows | None) -> list[dict[str, Any]]:
+    described = []
+    for index, column in enumerate(model.encoder.columns):
+        entry: dict[str, Any] = {
             "name": column.name,
-            "categories": None if column.categories is None else [str(value) for value in column.categories],
+            "categories": None if column.categories is None else [str(category) for category in column.categories],
             "missing": column.missing is not None,
         }
         entry |= {field: getattr(column, field) for field in ("fill", "center", "scale", "lower", "upper")}
         if column.categories is None:
-            given = None if table is None else table.known(number)
-            if given is None or not len(given):
-                weight = view.tree.weight[:, view.column.index(number)]
-                entry |= _range_of_column(column) or _range_of_splits(column, weight, view.tree.bias)
-            else:
-                entry |= _range_of_values(given)
-        found.append(entry)
-    return found
+            entry |= _slider(model, rows, index)
+        described.append(entry)
+    return described
+
+
+def _slider(model: Model, rows: GivenRows | None, index: int) -> dict[str, Any]:
+    """The ends and the start of a slider: from the rows if there are any, else from the encoder or the splits."""
+    values = np.empty(0) if rows is None else rows.known(index)
+    if len(values):
+        return _range_of_values(values)
+    column = model.encoder.columns[index]
+    return _range_of_column(column) or _range_of_splits(model, index)
 
 
 def _range_of_values(values: Floats) -> dict[str, Any]:
-    middle = float(np.sort(values)[(len(values) - 1) // 2])  # a value that occurs, not the mean of two
+    median = float(np.sort(values)[(len(values) - 1) // 2])  # a value that occurs, not the mean of two
     low, high = float(values.min()), float(values.max())
-    return {"low": low, "high": high, "start": middle, "whole": bool((values == np.floor(values)).all())}
+    return {"low": low, "high": high, "start": median, "whole": bool((values == np.floor(values)).all())}
 
 
 def _range_of_column(column: Column) -> dict[str, Any] | None:
@@ -165,22 +158,23 @@ def _range_of_column(column: Column) -> dict[str, Any] | None:
         return None
     scale = column.scale or 1.0
     ends = [
-        column.center + (other if bound is None else bound) / scale
-        for bound, other in ((column.lower, -3.0), (column.upper, 3.0))
+        column.center + (default if bound is None else bound) / scale
+        for bound, default in ((column.lower, -3.0), (column.upper, 3.0))
     ]
     start = column.fill if column.missing else column.center if min(ends) <= column.center <= max(ends) else ends[0]
     return _range(min(ends), max(ends), start)
 
 
-def _range_of_splits(column: Column, weight: Floats, bias: Floats) -> dict[str, Any]:
-    """Where most splits cut the column while the others are 0: a guess at its size when no rows are given."""
-    used = weight != 0
+def _range_of_splits(model: Model, index: int) -> dict[str, Any]:
+    """Where most splits cut the column while the others are 0: a guess at its size if no rows are given."""
+    view, feature = raw_view(model).tree, model.encoder.features_of_column[index].start
+    used = view.weight[:, feature] != 0
     with np.errstate(over="ignore"):
-        cuts = -bias[used] / weight[used]
+        cuts = -view.bias[used] / view.weight[used, feature]
     cuts = cuts[np.isfinite(cuts)]
     low, high = (float(end) for end in np.quantile(cuts, [0.1, 0.9], method="nearest")) if len(cuts) else (0.0, 0.0)
     low, high = min(0.0, 2 * low), max(0.0, 2 * high)
-    return _range(*((low, high) if low < high else (-1.0, 1.0)), column.fill)
+    return _range(*((low, high) if low < high else (-1.0, 1.0)), model.encoder.columns[index].fill)
 
 
 def _range(low: float, high: float, start: float) -> dict[str, Any]:

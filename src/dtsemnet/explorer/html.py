@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from dtsemnet.explorer.description import describe
-from dtsemnet.explorer.rows import Table
-from dtsemnet.tree import Model, as_model
+from dtsemnet.explorer.rows import GivenRows
+from dtsemnet.tree import Model
 from dtsemnet.tree.file import write_atomically
 
 __all__ = ["to_html"]
@@ -83,7 +83,7 @@ def to_html(
     ...     page.read_text(encoding="utf-8")[:15]
     '<!doctype html>'
     """
-    model, target = as_model(tree), Path(path)
+    model, target = Model.of(tree), Path(path)
     if X is None and y is not None:
         raise ValueError("y was given without X; pass the rows that it belongs to.")
     if not isinstance(max_rows, int) or isinstance(max_rows, bool) or max_rows < 0:
@@ -95,9 +95,9 @@ def to_html(
     shape = None if image_shape is None else _check_shape(image_shape, model)
     if proofs is not None and proofs.model.fingerprint() != model.fingerprint():
         raise ValueError("proofs speak of another tree; pass audit(tree, ...) of the tree that is shown.")
-    table = None if X is None else Table(model, X, y)
+    rows = None if X is None else GivenRows(model, X, y)
     heading = _default_title(model) if title is None else str(title)
-    description = describe(model, table, title=heading, max_rows=max_rows, image_shape=shape, proofs=proofs)
+    description = describe(model, rows, title=heading, max_rows=max_rows, image_shape=shape, proofs=proofs)
     return write_atomically(target, _fill(heading, description))
 
 

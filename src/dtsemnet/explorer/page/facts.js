@@ -6,7 +6,7 @@
 /** @import { Colours } from "./theme.js" */
 
 import { leafClass, leafOutput } from "./routing.js";
-import { inequalityText, numberText, percentText, plural, readEquation } from "./text.js";
+import { numberText, percentText, plural, questionText, readEquation } from "./text.js";
 
 const KEPT = 64; // equations kept at a time: those of all splits of a large tree would fill the memory
 
@@ -91,12 +91,13 @@ export class Facts {
   /** @param {number} split */
   caption(split) {
     return once(this.#captions, split, () => {
-      const { model } = this,
+      const { features } = this.model,
         equation = this.equation(split);
-      if (equation.terms.length <= 1) return inequalityText(model, equation, true);
+      const columns = new Set(equation.terms.map((term) => features[term.feature].column));
+      if (columns.size <= 1) return questionText(this.model, equation, true, 4);
       return equation.terms
         .slice(0, 4)
-        .map((term) => model.features[term.feature].label)
+        .map((term) => features[term.feature].label)
         .join(", ");
     });
   }
@@ -203,7 +204,7 @@ export class Facts {
   line(node) {
     const text =
       node >= 0
-        ? inequalityText(this.model, this.equation(node), true, 3)
+        ? questionText(this.model, this.equation(node), true, 3)
         : `${this.leafTitle(~node)}, ${this.leafDetail(~node)}`;
     return `${this.name(node)}: ${text}`;
   }

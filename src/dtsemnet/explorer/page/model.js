@@ -20,11 +20,13 @@
  *
  * @typedef {object} Feature
  * @property {string} label
+ * @property {string} term  the label in a sum: in brackets if the feature is 0 or 1
  * @property {number} column
  * @property {"number" | "category" | "missing"} kind
  * @property {string | null} category
- * @property {number} factor
- * @property {number} shift  in raw units the feature is x * factor + shift
+ * @property {number} scale
+ * @property {number} shift  the feature is scale * x + shift in raw units
+ * @property {number | null} fill  for the indicator of a missing number: what the number counts as
  * @property {number} spread  standard deviation of the feature, 1 if the page was written without rows
  *
  * @typedef {object} Rows
@@ -55,7 +57,8 @@
  * @property {{ shape: [number, number], mean: Packed | null } | null} image
  * @property {{ status: string[], reason: (string | null)[], shares: string[] } | null} proofs
  *
- * @typedef {Shared & { weight: Packed, bias: Packed, value: Packed, coef: Packed | null, lower: Packed | null,
+ * @typedef {Pick<Feature, "label" | "column" | "spread"> & Partial<Feature>} FeatureEntry
+ * @typedef {Omit<Shared, "features"> & { features: FeatureEntry[], weight: Packed, bias: Packed, value: Packed, coef: Packed | null, lower: Packed | null,
  *   upper: Packed | null }} Description
  *
  * @typedef {Shared & { weight: Float64Array, bias: Float64Array, value: Float64Array, coef: Float64Array | null,
@@ -63,6 +66,8 @@
  *   nOutputs: number }} Model
  */
 
+/** @satisfies {Partial<Feature>} */
+const PLAIN = { kind: /** @type {const} */ ("number"), category: null, scale: 1, shift: 0, fill: null };
 const TYPES = { u1: Uint8Array, f4: Float32Array, f8: Float64Array };
 
 /**
@@ -83,10 +88,11 @@ export function unpack(packed) {
  * @returns {Model}
  */
 export function readModel(description) {
-  const { weight, bias, value, coef, lower, upper, ...shared } = description;
+  const { weight, bias, value, coef, lower, upper, features, ...shared } = description;
   const nSplits = description.children.length;
   return {
     ...shared,
+    features: features.map((feature) => ({ ...PLAIN, term: feature.label, ...feature })),
     weight: unpack(weight),
     bias: unpack(bias),
     value: unpack(value),
@@ -95,7 +101,7 @@ export function readModel(description) {
     upper: upper && unpack(upper),
     nSplits,
     nLeaves: nSplits + 1,
-    nFeatures: description.features.length,
+    nFeatures: features.length,
     nOutputs: value.shape[1],
   };
 }

@@ -9,7 +9,7 @@
 import { bar, fill, link, make } from "./elements.js";
 import { largest } from "./facts.js";
 import { leafClass } from "./routing.js";
-import { countText, inequalityText, numberText, percentText, plural, regionText, sumText } from "./text.js";
+import { countText, numberText, percentText, plural, questionText, regionText, sumText } from "./text.js";
 
 const AT_FIRST = 10; // weights shown before "Show all"
 
@@ -88,7 +88,7 @@ export class NodePanel {
         split,
         model.leaves === null ? "Weights, pixel by pixel" : "Weights, each times the spread of its pixel",
       ),
-      section("Goes right if", make("p", { class: "equation" }, inequalityText(model, equation, true, most))),
+      section("Goes right if", make("p", { class: "equation" }, questionText(model, equation, true, most))),
       met
         ? note(`Score of the input: ${numberText(met.score, 5)}, so it goes ${met.score > 0 ? "right" : "left"}.`)
         : null,

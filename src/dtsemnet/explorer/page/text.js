@@ -1,18 +1,21 @@
 // Numbers, equations and regions as text, in the columns and units of the data. They are for reading: affine columns
 // are folded into the splits, so that w * (x - c) * s reads (w s) x - w s c, and numbers are rounded.
 
-/** @import { Feature, Model } from "./model.js" */
+/** @import { Model } from "./model.js" */
 
 /**
  * @typedef {{ feature: number, weight: number, influence: number }} Term
  * @typedef {{ terms: Term[], bias: number }} Equation  the terms are ordered by influence, the largest first
  * @typedef {{ split: number, right: boolean }} Turn  a split on the way to a node, and whether the way goes right
  * @typedef {{ at: number, strict: boolean }} End
+ *
+ * What a split asks, if it reads one column alone. `missing` is the answer for a missing value, null if the column
+ * has no indicator; `wanted` is the answer for a value that is among the names.
+ * @typedef {{ feature: number, above: boolean, at: number, missing: boolean | null }} Threshold
+ * @typedef {{ column: number, names: string[], wanted: boolean }} Choice
  */
 
-const GREATER = ">",
-  AT_MOST = "\u2264",
-  LESS = "<",
+const AT_MOST = "\u2264",
   AT_LEAST = "\u2265",
   MINUS = "\u2212";
 
@@ -56,7 +59,8 @@ export function plural(n, one, many = `${one}s`) {
 }
 
 /**
- * The equation w . x + b in raw units, for the weights that begin at `start`.
+ * The equation w . x + b in raw units, for the weights that begin at `start`. A missing number counts as 0: what the
+ * model fills in for it joins the weight of its indicator.
  * @param {Model} model
  * @param {Float64Array} weight
  * @param {number} start
@@ -66,12 +70,14 @@ export function plural(n, one, many = `${one}s`) {
 export function readEquation(model, weight, start, bias) {
   /** @type {Term[]} */
   const terms = [];
+  let before = 0; // raw weight of the feature before
   for (let j = 0; j < model.nFeatures; j++) {
-    const w = weight[start + j];
+    const { scale, shift, fill, spread } = model.features[j];
+    const w = fill === null ? weight[start + j] : weight[start + j] + before * fill;
+    before = w * scale;
     if (w === 0) continue;
-    const { factor, shift, spread } = model.features[j];
     bias += w * shift;
-    terms.push({ feature: j, weight: w * factor, influence: Math.abs(w) * spread });
+    if (before !== 0) terms.push({ feature: j, weight: before, influence: Math.abs(w) * spread });
   }
   // If no term has influence (constant columns), the weights themselves decide.
   terms.sort((a, b) => b.influence - a.influence || Math.abs(b.weight) - Math.abs(a.weight) || a.feature - b.feature);
@@ -86,18 +92,20 @@ export function readEquation(model, weight, start, bias) {
  */
 export function sumText(model, equation, most = Infinity) {
   let text = "";
-  /** @type {(value: number, label: string) => void} */
-  const add = (value, label) => {
-    const size = numberText(Math.abs(value));
-    const part = label && size === "1" ? label : label ? `${size} ${label}` : size;
+  /** @type {(value: number, part: string) => void} */
+  const add = (value, part) => {
     if (text === "") text = (value < 0 ? MINUS : "") + part;
     else text += ` ${value < 0 ? MINUS : "+"} ${part}`;
   };
   const shown = equation.terms.slice(0, most);
-  for (const term of shown) add(term.weight, model.features[term.feature].label);
+  for (const { weight, feature } of shown) {
+    const size = numberText(Math.abs(weight)),
+      { term } = model.features[feature];
+    add(weight, size === "1" ? term : `${size} ${term}`);
+  }
   const rest = equation.terms.length - shown.length;
-  if (rest > 0) text += ` + ${plural(rest, "more term")}`;
-  if (equation.bias !== 0 || text === "") add(equation.bias, "");
+  if (rest > 0) add(1, `\u2026 ${plural(rest, "more term")}`);
+  if (equation.bias !== 0 || text === "") add(equation.bias, numberText(Math.abs(equation.bias)));
   return text;
 }
 
@@ -106,77 +114,119 @@ export function sumText(model, equation, most = Infinity) {
  * @param {Model} model
  * @param {Equation} equation
  * @param {boolean} right
- * @param {number} most  terms to show, if it is a sum
+ * @param {number} most  terms or categories to show
  */
-export function inequalityText(model, equation, right, most = Infinity) {
-  const one = singleFeature(equation);
-  if (one === null) return `${sumText(model, equation, most)} ${right ? GREATER : AT_MOST} 0`;
-  // The threshold tells 0 from 1: x > at going up, x < at going down.
-  const apart = one.up ? one.at >= 0 && one.at < 1 : one.at > 0 && one.at <= 1;
-  const { label, kind } = model.features[one.feature];
-  if (kind !== "number" && apart) return flagText(model, model.features[one.feature], one.up === right);
-  const sign = one.up ? (right ? GREATER : AT_MOST) : right ? LESS : AT_LEAST;
-  return `${label} ${sign} ${numberText(one.at)}`;
+export function questionText(model, equation, right, most = Infinity) {
+  const one = readThreshold(model, equation);
+  if (one !== null) {
+    const sign = one.above ? (right ? ">" : AT_MOST) : right ? "<" : AT_LEAST;
+    return `${model.features[one.feature].label} ${sign} ${numberText(one.at)}${missingText(one.missing, right)}`;
+  }
+  const choice = readChoice(model, equation);
+  if (choice !== null) return choiceText(model, choice, right, most);
+  return `${sumText(model, equation, most)} ${right ? ">" : AT_MOST} 0`;
 }
 
 /**
- * The inequalities on the way to a node. Those on one number are merged to an interval, which has no split.
+ * What holds on the way to a node. Splits on one number are merged to an interval, whose line names no split.
  * @param {Model} model
  * @param {(split: number) => Equation} equationOf
  * @param {Turn[]} turns
  */
 export function regionText(model, equationOf, turns) {
-  /** @type {Map<number, { low: End | null, high: End | null, line: { text: string, split: number | null } }>} */
+  /** @typedef {{ text: string, split: number | null }} Line */
+  /** @type {Map<number, { low: End | null, high: End | null, missing: boolean | null, line: Line }>} */
   const intervals = new Map();
-  /** @type {{ text: string, split: number | null }[]} */
+  /** @type {Line[]} */
   const lines = [];
   for (const { split, right } of turns) {
     const equation = equationOf(split),
-      one = singleFeature(equation);
-    if (one === null || model.features[one.feature].kind !== "number") {
-      lines.push({ text: inequalityText(model, equation, right, equation.terms.length > 12 ? 6 : Infinity), split });
+      one = readThreshold(model, equation);
+    if (one === null) {
+      lines.push({ text: questionText(model, equation, right, equation.terms.length > 12 ? 6 : Infinity), split });
       continue;
     }
     let interval = intervals.get(one.feature);
     if (interval === undefined) {
-      interval = { low: null, high: null, line: { text: "", split: null } };
+      interval = {
+        low: null,
+        high: null,
+        missing: one.missing === null ? null : true,
+        line: { text: "", split: null },
+      };
       intervals.set(one.feature, interval);
       lines.push(interval.line);
     }
-    const above = one.up === right;
-    // Right is strict: x > at going up, x < at going down.
-    if (above && (interval.low === null || one.at > interval.low.at || (one.at === interval.low.at && right))) {
-      interval.low = { at: one.at, strict: right };
-    }
-    if (!above && (interval.high === null || one.at < interval.high.at || (one.at === interval.high.at && right))) {
-      interval.high = { at: one.at, strict: right };
-    }
-    interval.line.text = intervalText(model.features[one.feature].label, interval.low, interval.high);
+    // Going right is strict: x > at or x < at. A missing value comes here if it takes every turn.
+    const side = one.above === right ? "low" : "high",
+      end = interval[side],
+      closer = end === null || (side === "low" ? one.at > end.at : one.at < end.at);
+    if (end === null || closer || (one.at === end.at && right)) interval[side] = { at: one.at, strict: right };
+    interval.missing &&= one.missing === right;
+    const { low, high, missing } = interval;
+    interval.line.text = intervalText(model.features[one.feature].label, low, high) + missingText(missing, true);
   }
   return lines.filter((line, k) => lines.findIndex(({ text }) => text === line.text) === k);
 }
 
 /**
- * The threshold of a split on one feature, or null if it is a sum.
+ * The threshold of a split that reads one number (and whether it is missing), or null.
+ * @param {Model} model
  * @param {Equation} equation
+ * @returns {Threshold | null}
  */
-function singleFeature(equation) {
-  if (equation.terms.length !== 1) return null;
-  const { feature, weight } = equation.terms[0];
-  const at = -equation.bias / weight + 0;
-  return Number.isFinite(at) ? { feature, at, up: weight > 0 } : null;
+function readThreshold(model, { terms, bias }) {
+  const { features, columns } = model;
+  const one = terms.find(({ feature }) => features[feature].kind === "number");
+  if (one === undefined) return null;
+  const { column } = features[one.feature];
+  if (terms.some(({ feature }) => features[feature].column !== column)) return null;
+  const at = -bias / one.weight + 0;
+  if (!Number.isFinite(at)) return null;
+  const indicator = terms.find(({ feature }) => features[feature].kind === "missing");
+  const missing = columns[column].missing ? (indicator?.weight ?? 0) + bias > 0 : null;
+  return { feature: one.feature, above: one.weight > 0, at, missing };
 }
 
 /**
- * A feature that is 0 or 1, in words.
+ * The categories that a split on one column asks for, or null. An unknown category scores the bias alone.
  * @param {Model} model
- * @param {Feature} feature
- * @param {boolean} on
+ * @param {Equation} equation
+ * @returns {Choice | null}
  */
-function flagText(model, { column, kind, category }, on) {
-  const { name } = model.columns[column];
-  if (kind === "missing") return on ? `${name} is missing` : `${name} is given`;
-  return `${name} ${on ? "is" : "is not"} ${category}`;
+function readChoice({ features }, { terms, bias }) {
+  if (!terms.length) return null;
+  const { column } = features[terms[0].feature];
+  if (terms.some(({ feature }) => features[feature].column !== column || features[feature].kind === "number"))
+    return null;
+  const wanted = !(bias > 0);
+  const named = terms.filter(({ weight }) => weight + bias > 0 === wanted).sort((a, b) => a.feature - b.feature);
+  if (!named.length) return null;
+  return { column, wanted, names: named.map(({ feature }) => features[feature].category ?? "missing") };
+}
+
+/**
+ * @param {Model} model
+ * @param {Choice} choice
+ * @param {boolean} right
+ * @param {number} most
+ */
+function choiceText({ columns }, { column, names, wanted }, right, most) {
+  const { name } = columns[column],
+    among = wanted === right;
+  if (names.length === 1 && names[0] === "missing") return `${name} is ${among ? "" : "not "}missing`;
+  if (names.length === 1) return `${name} ${among ? "=" : "\u2260"} ${names[0]}`;
+  const shown = names.slice(0, most);
+  if (shown.length < names.length) shown.push(`\u2026 ${countText(names.length - shown.length)} more`);
+  return `${name} ${among ? "in" : "not in"} {${shown.join(", ")}}`;
+}
+
+/**
+ * @param {boolean | null} missing  the answer for a missing value
+ * @param {boolean} right
+ */
+function missingText(missing, right) {
+  return missing === null ? "" : missing === right ? " or missing" : " and not missing";
 }
 
 /**
@@ -186,9 +236,9 @@ function flagText(model, { column, kind, category }, on) {
  */
 function intervalText(label, low, high) {
   /** @type {(end: End) => string} */
-  const below = (end) => (end.strict ? LESS : AT_MOST);
+  const below = (end) => (end.strict ? "<" : AT_MOST);
   if (low && high) return `${numberText(low.at)} ${below(low)} ${label} ${below(high)} ${numberText(high.at)}`;
-  if (low) return `${label} ${low.strict ? GREATER : AT_LEAST} ${numberText(low.at)}`;
+  if (low) return `${label} ${low.strict ? ">" : AT_LEAST} ${numberText(low.at)}`;
   if (high) return `${label} ${below(high)} ${numberText(high.at)}`;
   return label;
 }
