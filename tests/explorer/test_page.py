@@ -63,11 +63,29 @@ def click_node(browser, node: int) -> None:
     x, y = browser.execute_script(
         "const node = explorer.drawing.placed.find(({ id }) => id === arguments[0]); return [node.x, node.y];", node
     )
-    canvas = browser.find_element(By.ID, "tree")
+    canvas = browser.find_element(By.ID, "drawing")
     box = canvas.rect
     ActionChains(browser).move_to_element_with_offset(
         canvas, x - box["width"] / 2, y - box["height"] / 2
     ).click().perform()
+
+
+def outline(browser) -> list[dict]:
+    """The items of the tree as the browser gives them to a screen reader."""
+    nodes = browser.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+    items = []
+    for node in nodes:
+        if not node["ignored"] and node["role"]["value"] == "treeitem":
+            properties = {entry["name"]: entry["value"].get("value") for entry in node["properties"]}
+            items.append({"name": node["name"]["value"], **properties})
+    return items
+
+
+def said_by_a_screen_reader(browser) -> str | None:
+    """The name of the item that has the keyboard's focus."""
+    active = "return document.getElementById(document.activeElement.getAttribute('aria-activedescendant'))"
+    item = browser.execute_script(active)
+    return None if item is None else item.accessible_name
 
 
 @pytest.fixture
@@ -262,9 +280,40 @@ def test_arrow_keys_walk_the_tree(counted):
     ]:  # fmt: skip
         press(counted, key)
         assert chosen(counted) == node
-    assert "Leaf 0" in counted.find_element(By.ID, "say").get_attribute("textContent")
+    assert said_by_a_screen_reader(counted).startswith("No: Leaf 0: short")
     press(counted, Keys.ESCAPE)
     assert chosen(counted) is None
+
+
+def test_a_screen_reader_finds_a_tree(counted):
+    items = outline(counted)  # nothing is chosen: the path of the first row, and what lies beside it
+    assert [item["name"] for item in items] == [
+        "Split 0: length > 1, 4 rows, on the path of the input",
+        "No: Split 1: width + length > 0, 2 rows, on the path of the input",
+        "No: Leaf 0: short, 100 % · 1 row, on the path of the input",
+        "Yes: Leaf 1: long, 100 % · 1 row",
+        "Yes: Split 2: width < 2, 2 rows",
+    ]
+    assert [item["level"] for item in items] == [1, 2, 3, 3, 2]
+    assert [item.get("expanded") for item in items] == [True, True, None, None, False]
+    assert not any(item["selected"] for item in items)
+
+
+def test_what_a_screen_reader_finds_keeps_step_with_the_choice(counted):
+    press(counted, Keys.ESCAPE, Keys.HOME, Keys.ARROW_DOWN, Keys.ARROW_RIGHT)
+    assert said_by_a_screen_reader(counted) == "Yes: Split 2: width < 2, 2 rows"
+    assert [(item["name"][:11], item.get("expanded")) for item in outline(counted)][-3:] == [
+        ("Yes: Split ", True),
+        ("No: Leaf 2:", None),
+        ("Yes: Leaf 3", None),
+    ]
+    assert [item["name"][:12] for item in outline(counted) if item["selected"]] == ["Yes: Split 2"]
+    click_node(counted, ~3)
+    assert said_by_a_screen_reader(counted).startswith("Yes: Leaf 3")  # a click leaves the focus in the tree
+    press(counted, Keys.ARROW_LEFT)
+    assert said_by_a_screen_reader(counted).startswith("No: Leaf 2")
+    press(counted, "/", "long", Keys.ENTER)  # the focus is in the search box, so the choice is announced
+    assert counted.find_element(By.ID, "say").get_attribute("textContent").startswith("Leaf 1: long")
 
 
 def test_keys_zoom_and_show_help(counted):
@@ -290,7 +339,7 @@ def test_keys_zoom_and_show_help(counted):
 
 PIXEL = """
 const copy = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-copy.drawImage(document.getElementById("tree"), 0, 0);
+copy.drawImage(document.getElementById("drawing"), 0, 0);
 return [...copy.getImageData(2, 2, 1, 1).data.slice(0, 3)];
 """
 
@@ -322,7 +371,7 @@ def test_wheel_zooms_and_drag_pans(counted):
     resize(counted, 800, 600)
     try:
         frame(counted)
-        canvas = counted.find_element(By.ID, "tree")
+        canvas = counted.find_element(By.ID, "drawing")
         place = "return [explorer.view.left, explorer.view.top, explorer.view.scale]"
         left, top, scale = counted.execute_script(place)
         ActionChains(counted).scroll_from_origin(ScrollOrigin.from_element(canvas, 0, 150), 0, -300).perform()
@@ -372,7 +421,7 @@ def test_names_are_data_and_roles_are_set(counted):
     for name in ("search", "theme", "keys", "tree", "zoom-in", "field-0", "row"):
         element = counted.find_element(By.ID, name)
         assert element.accessible_name, name
-    assert counted.find_element(By.ID, "tree").aria_role == "application"
+    assert counted.find_element(By.ID, "tree").aria_role == "tree"
     assert [tab.aria_role for tab in counted.find_elements(By.CSS_SELECTOR, ".tabs button")] == ["tab"] * 3
     counted.find_element(By.ID, "tab-whatif").send_keys(Keys.ARROW_RIGHT)
     assert counted.switch_to.active_element.get_attribute("id") == "tab-path"
@@ -485,6 +534,7 @@ def test_a_regressor_with_131072_leaves_has_a_page(open_page, tmp_path):
     assert chosen(browser) == ~131071
     frame(browser)
     assert ~131071 in browser.execute_script("return explorer.drawing.placed.map(({ id }) => id)")
+    assert len(outline(browser)) < 80  # and no item for every leaf
 
 
 def test_a_tree_without_splits_has_a_page(open_page, tmp_path):

@@ -28,7 +28,7 @@ __all__ = ["to_html"]
 
 SCRIPTS = (
     *("model.js", "routing.js", "layout.js", "text.js", "theme.js", "facts.js", "pictures.js", "drawing.js"),
-    *("elements.js", "answer-panel.js", "node-panel.js", "input-panel.js", "gestures.js", "main.js"),
+    *("elements.js", "answer-panel.js", "node-panel.js", "input-panel.js", "outline.js", "gestures.js", "main.js"),
 )
 """Modules of the page, each after those that it imports."""
 

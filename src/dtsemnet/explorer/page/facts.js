@@ -126,6 +126,15 @@ export class Facts {
     return before === null ? null : before[this.layout.last(node)] - before[this.layout.first(node)];
   }
 
+  /**
+   * Rows below a node as text, empty if the page was written without rows.
+   * @param {number} node
+   */
+  rowsText(node) {
+    const n = this.rows(node);
+    return n === null ? "" : plural(n, "row");
+  }
+
   /** @param {number} node */
   share(node) {
     const rows = this.rows(node),
@@ -185,8 +194,7 @@ export class Facts {
   leafDetail(leaf) {
     if (this.isUnreachable(leaf)) return "unreachable";
     const { model } = this,
-      n = this.rows(~leaf);
-    const size = n === null ? "" : plural(n, "row");
+      size = this.rowsText(~leaf);
     if (model.classes === null) return size || `leaf ${leaf}`;
     const sure = percentText(model.value[leaf * model.nOutputs + leafClass(model, leaf)]);
     return size ? `${sure} \u00b7 ${size}` : sure;

@@ -4,9 +4,9 @@
 
 /**
  * @param {Drawing} drawing
- * @param {{ redraw: () => void, choose: (node: number) => void }} actions
+ * @param {{ redraw: () => void, choose: (node: number) => void, focus: () => void }} actions
  */
-export function listenToCanvas(drawing, { redraw, choose }) {
+export function listenToCanvas(drawing, { redraw, choose, focus }) {
   const { canvas, view, facts } = drawing;
   /** @type {Map<number, PointerEvent>} */
   const down = new Map();
@@ -15,6 +15,8 @@ export function listenToCanvas(drawing, { redraw, choose }) {
     down.set(event.pointerId, event);
     moved = 0;
     canvas.setPointerCapture(event.pointerId);
+    event.preventDefault(); // the outline keeps the focus, so that arrow keys go on from a click
+    focus();
   });
   canvas.addEventListener("pointermove", (event) => {
     const from = down.get(event.pointerId);

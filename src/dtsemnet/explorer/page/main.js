@@ -11,6 +11,7 @@ import { InputPanel } from "./input-panel.js";
 import { Layout, View } from "./layout.js";
 import { readModel, unpack } from "./model.js";
 import { NodePanel } from "./node-panel.js";
+import { Outline } from "./outline.js";
 import { Pictures } from "./pictures.js";
 import { evaluate } from "./routing.js";
 import { countText, numberText, plural } from "./text.js";
@@ -25,11 +26,12 @@ function openPage() {
     view = new View(layout),
     theme = new Theme(),
     pictures = new Pictures(model, theme),
-    canvas = /** @type {HTMLCanvasElement} */ (get("tree")),
+    canvas = /** @type {HTMLCanvasElement} */ (get("drawing")),
     searchBox = /** @type {HTMLInputElement} */ (get("search")),
     help = /** @type {HTMLDialogElement} */ (get("help")),
     tabs = /** @type {HTMLElement[]} */ ([...document.querySelectorAll('[role="tab"]')]);
   const drawing = new Drawing(canvas, facts, view, pictures, theme),
+    outline = new Outline(get("tree"), facts),
     nodePanel = new NodePanel(get("node"), facts, pictures, (node) => choose(node, true)),
     answerPanel = new AnswerPanel(facts, (node) => choose(node, true)),
     inputPanel = new InputPanel(get("whatif"), facts, pictures, changed);
@@ -54,6 +56,7 @@ function openPage() {
     answerPanel.showAnswer(get("answer"), state.result);
     answerPanel.showPath(get("path"), state.result);
     if (tab === "node") nodePanel.show(state.chosen, state.result);
+    outline.show(state);
     redraw();
   }
 
@@ -63,8 +66,10 @@ function openPage() {
     if (node !== null) {
       if (bring) view.show(node);
       openTab("node");
-      get("say").textContent = `${facts.line(node)}, depth ${layout.depth(node)}`;
+      // A screen reader reads out the item of the outline, if the outline has the focus.
+      if (!outline.hasFocus) get("say").textContent = `${facts.line(node)}, depth ${layout.depth(node)}`;
     } else nodePanel.show(null, state.result);
+    outline.show(state);
     redraw();
   }
 
@@ -144,21 +149,21 @@ function openPage() {
         searchBox.value = "";
         search("");
       } else choose(null);
-      canvas.focus();
+      outline.focus();
     } else if (typing || help.open) return;
     else if (key === "/") {
       searchBox.focus();
       searchBox.select();
     } else if (key === "?") help.showModal();
     else if (key in ZOOMS) zoom(key);
-    else if (key in MOVES && target === canvas)
+    else if (key in MOVES && outline.hasFocus)
       choose(state.chosen === null ? layout.root : MOVES[key](state.chosen), true);
     else return;
     event.preventDefault();
   }
 
   function listen() {
-    listenToCanvas(drawing, { redraw, choose });
+    listenToCanvas(drawing, { redraw, choose, focus: () => outline.focus() });
     document.addEventListener("keydown", onKey);
     searchBox.addEventListener("input", () => search(searchBox.value));
     searchBox.addEventListener("keydown", (event) => {
