@@ -2,27 +2,24 @@
 
 import numpy as np
 
-from dtsemnet.kernels import epoch, evaluate
-from dtsemnet.training.cpu import CpuClassification, CpuRegression
+from dtsemnet.kernels.classification import classification_gradients
+from dtsemnet.kernels.regression import regression_gradients
+from dtsemnet.kernels.rows import gather, new_batch
+from dtsemnet.training.cpu import CompiledEngine
 
 
 def gradients_of(engine, rows, step):
     """Return the mean loss, and its gradients by the parameters as a dictionary; nothing is trained."""
-    if isinstance(engine, CpuClassification):
-        gradient = np.empty_like(engine.arrays["splits"])
-        total = epoch.class_gradients(
-            evaluate.with_ones(rows.X), rows.y, rows.weight, engine.children, engine.arrays["leaf_class"],
-            engine.problem.n_classes, engine.arrays["splits"], float(step.temperature), float(step.q), gradient,
-        )  # fmt: skip
-        return total / len(rows.X), {"splits": gradient}
-    if isinstance(engine, CpuRegression):
-        splits, leaves = np.empty_like(engine.arrays["splits"]), np.empty_like(engine.arrays["leaves"])
-        total = epoch.leaf_gradients(
-            evaluate.with_ones(rows.X), rows.y, rows.weight, engine.children, engine.arrays["splits"],
-            engine.arrays["leaves"], *engine._selection(step), splits, leaves,
-        )  # fmt: skip
-        return total / len(rows.X), {"splits": splits, "leaves": leaves}
-    return _torch_gradients(engine, rows, step)
+    if not isinstance(engine, CompiledEngine):
+        return _torch_gradients(engine, rows, step)
+    values = {name: moments.value for name, moments in engine.trained.items()}
+    gradients = {name: np.empty_like(value) for name, value in values.items()}
+    batch = gather(rows, np.arange(len(rows.X)), new_batch(rows, len(rows.X)))
+    if "leaves" in values:
+        kernel, first = regression_gradients, (batch, engine.topology.children, *values.values())
+    else:
+        kernel, first = classification_gradients, (batch, engine.topology.children, engine.leaf_class, *values.values())
+    return kernel(*first, engine.settings(step), *gradients.values()) / len(rows.X), gradients
 
 
 def _torch_gradients(engine, rows, step):

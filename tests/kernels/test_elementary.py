@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from dtsemnet.kernels.elementary import exp, log
-from dtsemnet.kernels.jit import kernel
+from dtsemnet.kernels import exp, kernel, log
 
 
 @kernel

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dtsemnet.kernels.evaluate import choices
+from dtsemnet.kernels.logits import choices
 from dtsemnet.training import (
     ALL,
     Classification,

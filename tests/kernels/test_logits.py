@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from dtsemnet.kernels.evaluate import choices
-from dtsemnet.kernels.logits import best_leaves, leaf_logits, split_gradients, walk
+from dtsemnet.kernels.logits import best_leaves, choices, leaf_logits, split_gradients, walk
 from strategies import topologies
 
 eighths = st.integers(-16, 16).map(lambda i: i / 8)

@@ -143,7 +143,7 @@ def test_a_run_does_nothing_before_it_is_started(tmp_path):
     waiting = Training(engine, PHASES, rng, n_samples=200, checkpoint=checkpoint)
     assert len(waiting.history) == 0
     assert rng.bit_generator.state == drawn
-    assert_array_equal(engine.state()["splits"], before["splits"])
+    assert_array_equal(engine.state()["splits.value"], before["splits.value"])
     assert len(waiting.start().history) == 12
 
 

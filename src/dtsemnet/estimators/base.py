@@ -25,7 +25,7 @@ from dtsemnet.fit.data import Sample, Scaling, merge
 from dtsemnet.fit.fitting import Fitting, TrainingData
 from dtsemnet.fit.leaves import count_rows, node_sums
 from dtsemnet.fit.search import Plan, begin, parameters_of
-from dtsemnet.kernels.threads import one_thread
+from dtsemnet.kernels import one_thread
 from dtsemnet.training import History, Phase
 from dtsemnet.tree import Encoder, Identity, Model, Tree
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dtsemnet.arrays import Array, Floats, Ints
-from dtsemnet.kernels.hashing import mix_rows
+from dtsemnet.kernels.rows import mix_rows
 
 __all__ = ["BLOCK", "Sample", "Scaling", "merge", "split", "target_scale"]
 

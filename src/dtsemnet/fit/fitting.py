@@ -21,7 +21,7 @@ from dtsemnet.arrays import Array, Floats
 from dtsemnet.fit.data import Sample, Scaling, split
 from dtsemnet.fit.search import Candidate, Plan, race
 from dtsemnet.fit.settings import Setting, n_epochs_for
-from dtsemnet.kernels.threads import one_thread
+from dtsemnet.kernels import one_thread
 from dtsemnet.training import History, Parameters, Problem, ProgressBar, Rows, Training
 from dtsemnet.tree import Topology, Tree
 

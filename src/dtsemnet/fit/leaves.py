@@ -21,7 +21,7 @@ import numpy as np
 
 from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.fit.data import Sample, Scaling
-from dtsemnet.kernels.evaluate import choices
+from dtsemnet.kernels.logits import choices
 from dtsemnet.tree import Topology, Tree
 
 __all__ = [

@@ -20,7 +20,7 @@ from typing import Any
 import joblib
 import numpy as np
 
-from dtsemnet.kernels.threads import one_thread
+from dtsemnet.kernels import one_thread
 from dtsemnet.training import (
     Callback,
     Checkpoint,

@@ -1,63 +1,113 @@
-"""Classification loss over pooled leaf logits, with the gradient of each leaf's logit.
+"""Classification: the loss over pooled leaf logits, and its gradient by the splits.
 
-The logit of a class pools those of its leaves: by the max (temperature 0), or
-by ``tau * logsumexp(z / tau)``, whose limit is the max. The loss of a sample is
-cross-entropy, or its bounded form ``(1 - p^q) / q`` whose gradient is that of
-cross-entropy times ``p^q``; q = 0 means cross-entropy.
+The logit of a class pools those of its leaves: by the maximum (temperature 0),
+or by ``tau * logsumexp(z / tau)``, whose limit is the maximum. The loss of a
+sample is cross-entropy, or its bounded form ``(1 - p^q) / q`` whose gradient is
+that of cross-entropy times ``p^q``; q = 0 means cross-entropy.
 
 A class that no leaf holds pools to -inf: its samples add the loss of the
 probability ``UNSERVED`` and no gradient.
+
+To save memory traffic, arrays are overwritten: ``logit`` holds logits, then
+exponentials, then gradients; ``pooled`` holds logits of classes, then their
+gradients. Loops run over one array at a time, since only such short loops are
+vectorised.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dtsemnet.arrays import Floats, Ints
-from dtsemnet.kernels.elementary import exp, log
-from dtsemnet.kernels.jit import kernel
+from dtsemnet.kernels._numba import exp, kernel, log
+from dtsemnet.kernels.logits import leaf_logits, parents, path_gradients, split_gradients
+from dtsemnet.kernels.rows import BLOCK, Rows, gather, new_batch
 
-__all__ = ["UNSERVED", "class_loss", "leaf_slopes"]
+__all__ = ["UNSERVED", "ClassLoss", "classification_gradients", "classification_loss"]
 
 UNSERVED = 1e-7
 """Probability granted to a class without leaves, so that its samples add a constant to the loss."""
+PATH_COST = 250
+"""Multiplications of a dense product in the time of one step up a path, as measured; decides which is cheaper."""
+
+
+class ClassLoss(NamedTuple):
+    """The settings of the loss."""
+
+    n_classes: int
+    temperature: float
+    """Temperature of the pooling; 0 is the maximum."""
+    q: float
+    """Exponent of the bounded loss; 0 is cross-entropy."""
 
 
 @kernel
-def class_loss(
-    logit: Floats,
-    leaf_class: Ints,
-    y: Ints,
-    weight: Floats,
-    temperature: float,
-    q: float,
-    pooled: Floats,
-    spread: Floats,
-    chosen: Ints,
+def classification_loss(rows: Rows, children: Ints, leaf_class: Ints, splits: Floats, loss: ClassLoss) -> float:
+    """Compute the weighted sum of the losses of rows, without a gradient."""
+    total, batch = 0.0, new_batch(rows, BLOCK)
+    for start in range(0, len(rows.X), BLOCK):
+        block = gather(rows, np.arange(start, min(start + BLOCK, len(rows.X))), batch)
+        total += _forward(block, children, leaf_class, splits, loss)[0]
+    return total
+
+
+@kernel
+def classification_gradients(
+    batch: Rows, children: Ints, leaf_class: Ints, splits: Floats, loss: ClassLoss, gradient: Floats
 ) -> float:
-    """Return the weighted sum of losses; leave its gradient by the pooled logits in ``pooled``.
+    """Write the gradient of the mean loss of a batch by ``splits``; return the weighted sum of the losses.
 
-    ``logit`` has shape (leaves x batch); ``pooled``, ``spread`` and ``chosen`` (classes x batch). ``chosen`` gets the
-    leaf of largest logit of each class, -1 where there is none; the rest is for :func:`leaf_slopes`.
+    Parameters
+    ----------
+    batch : Rows
+        As :func:`~dtsemnet.kernels.rows.gather` returns it.
+    children : (splits, 2)
+    leaf_class : (leaves,)
+        Class of each leaf.
+    splits, gradient : (splits, features + 1)
+    loss : ClassLoss
     """
-    _pool_by_max(logit, leaf_class, pooled, chosen)
-    if temperature > 0:
-        _pool_smoothly(logit, leaf_class, temperature, pooled, spread)
-    return _cross_entropy(pooled, chosen, y, weight, q)
+    total, scores, node, pooled, exp_sum, chosen = _forward(batch, children, leaf_class, splits, loss)
+    n_splits, mean = len(splits), splits.dtype.type(len(batch.X))
+    if loss.temperature == 0:
+        above, depth = parents(children)
+        if PATH_COST * loss.n_classes * depth < n_splits * splits.shape[1]:
+            pooled /= mean
+            path_gradients(scores, above, depth, pooled, chosen, batch.X, gradient)
+            return total
+        _give_to_chosen(node[n_splits:], leaf_class, pooled, chosen)
+    else:
+        _spread_over_leaves(node[n_splits:], leaf_class, pooled, exp_sum)
+    split_gradients(scores, children, node)
+    scores /= mean
+    np.dot(scores, batch.X, gradient)
+    return total
 
 
 @kernel
-def leaf_slopes(
-    logit: Floats, leaf_class: Ints, temperature: float, pooled: Floats, spread: Floats, chosen: Ints
-) -> None:
-    """Overwrite ``logit``, as :func:`class_loss` left it, with the gradient of the loss."""
-    if temperature > 0:
-        _spread_over_leaves(logit, leaf_class, pooled, spread)
-    else:
-        _give_to_chosen(logit, leaf_class, pooled, chosen)
+def _forward(
+    batch: Rows, children: Ints, leaf_class: Ints, splits: Floats, loss: ClassLoss
+) -> tuple[float, Floats, Floats, Floats, Floats, Ints]:
+    """Compute scores, leaf logits, pooled classes and the loss.
+
+    Returns the weighted sum of the losses; the scores; ``node`` with the logits of the leaves; the gradient of the
+    sum by the pooled logits, (classes x batch); the sums of exponentials of each class; the leaf of largest logit of
+    each class, -1 if it has none.
+    """
+    n_samples, n_splits, dtype = len(batch.X), len(splits), splits.dtype
+    scores, node = np.empty((n_splits, n_samples), dtype), np.empty((2 * n_splits + 1, n_samples), dtype)
+    np.dot(splits, batch.X.T, scores)
+    leaf_logits(scores, children, node)
+    pooled, exp_sum = np.empty((loss.n_classes, n_samples), dtype), np.empty((loss.n_classes, n_samples), dtype)
+    chosen = np.empty((loss.n_classes, n_samples), np.int32)
+    _pool_by_max(node[n_splits:], leaf_class, pooled, chosen)
+    if loss.temperature > 0:
+        _pool_smoothly(node[n_splits:], leaf_class, loss.temperature, pooled, exp_sum)
+    total = _cross_entropy(pooled, chosen, batch.y, batch.weight, loss.q)
+    return total, scores, node, pooled, exp_sum, chosen
 
 
 @kernel
@@ -69,23 +119,23 @@ def _pool_by_max(logit: Floats, leaf_class: Ints, pooled: Floats, chosen: Ints) 
 
 
 @kernel
-def _keep_larger(z: Floats, number: Any, top: Floats, place: Ints) -> None:
+def _keep_larger(z: Floats, leaf: Any, top: Floats, best: Ints) -> None:
     for b in range(len(z)):
-        better = z[b] > top[b]  # strictly: the first of equals keeps its place
+        better = z[b] > top[b]  # strictly: the first of equals stays
         top[b] = z[b] if better else top[b]
-        place[b] = number if better else place[b]
+        best[b] = leaf if better else best[b]
 
 
 @kernel
-def _pool_smoothly(logit: Floats, leaf_class: Ints, temperature: float, pooled: Floats, spread: Floats) -> None:
-    """Turn maxima into ``tau * logsumexp``; leaves ``exp((z - max) / tau)`` in ``logit``, their sums in ``spread``."""
+def _pool_smoothly(logit: Floats, leaf_class: Ints, temperature: float, pooled: Floats, exp_sum: Floats) -> None:
+    """Turn maxima into ``tau * logsumexp``; write ``exp((z - max) / tau)`` to ``logit``, the sums to ``exp_sum``."""
     n_leaves, n_samples = logit.shape
     tau, inverse, tiny = logit.dtype.type(temperature), logit.dtype.type(1 / temperature), logit.dtype.type(1e-30)
-    spread[:, :] = 0
+    exp_sum[:, :] = 0
     for j in range(n_leaves):
-        _add_exp(logit[j], pooled[leaf_class[j]], inverse, spread[leaf_class[j]])
+        _add_exp(logit[j], pooled[leaf_class[j]], inverse, exp_sum[leaf_class[j]])
     for c in range(len(pooled)):
-        top, total = pooled[c], spread[c]
+        top, total = pooled[c], exp_sum[c]
         for b in range(n_samples):
             top[b] += tau * log(max(total[b], tiny))
 
@@ -107,7 +157,7 @@ def _cross_entropy(pooled: Floats, chosen: Ints, y: Ints, weight: Floats, q: flo
     for c in range(1, n_classes):
         for b in range(n_samples):
             top[b] = max(top[b], pooled[c, b])
-    # Of a row whose class no leaf holds, the probability is a constant and the gradient is nothing.
+    # If no leaf holds the class of a row, its probability is a constant and its gradient is zero.
     own, pull = np.empty(n_samples, pooled.dtype), np.empty(n_samples, pooled.dtype)
     for b in range(n_samples):
         served = chosen[y[b], b] >= 0
@@ -123,7 +173,7 @@ def _cross_entropy(pooled: Floats, chosen: Ints, y: Ints, weight: Floats, q: flo
         own[b] = log_p if pull[b] > 0 or weight[b] == 0 else real(math.log(UNSERVED))
     loss = 0.0
     for b in range(n_samples):
-        # The leaf reached has logit 0, so the best class has at least that; a nan among the scores hides it.
+        # The leaf reached has logit 0, so the best class has at least 0, unless a score is nan.
         loss += 0.0 if top[b] >= 0 else np.nan
     if q > 0:
         exponent, inverse = real(q), 1.0 / q
@@ -149,24 +199,26 @@ def _cross_entropy(pooled: Floats, chosen: Ints, y: Ints, weight: Floats, q: flo
 
 @kernel
 def _give_to_chosen(logit: Floats, leaf_class: Ints, gradient: Floats, chosen: Ints) -> None:
+    """Overwrite logits with their gradients: those of the classes, each at the leaf of largest logit."""
     for j in range(len(logit)):
         _give(logit[j], gradient[leaf_class[j]], chosen[leaf_class[j]], chosen.dtype.type(j))
 
 
 @kernel
-def _give(z: Floats, gradient: Floats, place: Ints, number: Any) -> None:
+def _give(z: Floats, gradient: Floats, best: Ints, leaf: Any) -> None:
     zero = z.dtype.type(0)
     for b in range(len(z)):
-        z[b] = gradient[b] if place[b] == number else zero
+        z[b] = gradient[b] if best[b] == leaf else zero
 
 
 @kernel
-def _spread_over_leaves(logit: Floats, leaf_class: Ints, gradient: Floats, spread: Floats) -> None:
+def _spread_over_leaves(logit: Floats, leaf_class: Ints, gradient: Floats, exp_sum: Floats) -> None:
+    """Overwrite exponentials with the gradients of the logits: those of the classes, shared out by the softmax."""
     n_classes, n_samples = gradient.shape
     tiny = logit.dtype.type(1e-30)
     for c in range(n_classes):
         for b in range(n_samples):
-            gradient[c, b] /= max(spread[c, b], tiny)
+            gradient[c, b] /= max(exp_sum[c, b], tiny)
     for j in range(len(logit)):
         z, g = logit[j], gradient[leaf_class[j]]
         for b in range(n_samples):

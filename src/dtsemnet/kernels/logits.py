@@ -1,20 +1,20 @@
-"""Leaf logits forwards and backwards, for a batch laid out as (nodes x batch).
+"""Leaf logits, their gradients, and the leaves they lead to, for a batch laid out as (nodes x batch).
 
-Going down, each node holds minus the margins violated on the way to it; going
-up, each node holds the sum of the gradients of the leaves below it. A split
-passes to its left child ``-relu(s)``, to its right child ``-relu(-s)``, so
+In the pass down, each node holds minus the margins violated on the way to it; in
+the pass up, each node holds the sum of the gradients of the leaves below it. A
+split adds ``-relu(s)`` to its left child and ``-relu(-s)`` to its right child, so
 
     ds = [s < 0] * (gradients of the right subtree) - [s > 0] * (those of the left)
 
 and one pass over the splits, O(splits) for each sample, gives every gradient.
 The inner loops run over the batch, where memory is contiguous and iterations
-are independent, so that the compiler vectorises them; those that read and write
-several rows are functions of their own, or it would not.
+are independent, so that the compiler vectorises them. Loops that read and write
+several rows are functions of their own; otherwise it does not.
 
 Row ``i < n_splits`` of ``node`` is split ``i``; row ``n_splits + j`` is leaf ``j``.
 
-Where few leaves have a gradient, as under max-pool, the pass up can walk their
-paths alone, and add up nothing but the rows of violated margins.
+If few leaves have a gradient, as with max-pool, the pass up can walk their paths
+alone, and add nothing but the rows of violated margins.
 """
 
 from __future__ import annotations
@@ -22,23 +22,35 @@ from __future__ import annotations
 import numpy as np
 
 from dtsemnet.arrays import Floats, Ints
-from dtsemnet.kernels.jit import kernel
+from dtsemnet.kernels._numba import kernel
+from dtsemnet.kernels.rows import BLOCK, gather_features
 
-__all__ = ["leaf_logits", "split_gradients", "parents", "path_gradients", "best_leaves", "walk"]
+__all__ = [
+    "best_leaves",
+    "child_row",
+    "choices",
+    "leaf_logits",
+    "parents",
+    "path_gradients",
+    "reached",
+    "split_gradients",
+    "walk",
+]
 
 
 @kernel
-def _row(child: int, n_splits: int) -> int:
+def child_row(child: int, n_splits: int) -> int:
+    """Row of ``node`` that belongs to an entry of ``children``: a split ``child``, or the leaf ``~child``."""
     return child if child >= 0 else n_splits + ~child
 
 
 @kernel
 def leaf_logits(scores: Floats, children: Ints, node: Floats) -> None:
-    """Write the logits of all leaves behind the partial sums of the splits; the reached leaf gets exactly 0."""
+    """Write the partial sums of the splits into ``node``, then the logits of all leaves; the leaf reached has 0."""
     n_splits = len(scores)
     node[0, :] = 0
     for i in range(n_splits):
-        left, right = node[_row(children[i, 0], n_splits)], node[_row(children[i, 1], n_splits)]
+        left, right = node[child_row(children[i, 0], n_splits)], node[child_row(children[i, 1], n_splits)]
         _pass_down(node[i], scores[i], left, right)
 
 
@@ -56,7 +68,7 @@ def split_gradients(scores: Floats, children: Ints, node: Floats) -> None:
     """Turn gradients of the leaf logits, in the leaf rows of ``node``, into gradients of ``scores``, in place."""
     n_splits = len(scores)
     for i in range(n_splits - 1, -1, -1):
-        left, right = node[_row(children[i, 0], n_splits)], node[_row(children[i, 1], n_splits)]
+        left, right = node[child_row(children[i, 0], n_splits)], node[child_row(children[i, 1], n_splits)]
         _pass_up(node[i], scores[i], left, right)
 
 
@@ -75,7 +87,7 @@ def parents(children: Ints) -> tuple[Ints, int]:
     n_splits = len(children)
     above, level = np.zeros(2 * n_splits + 1, np.int64), np.zeros(2 * n_splits + 1, np.int64)
     for i in range(n_splits):
-        left, right = _row(children[i, 0], n_splits), _row(children[i, 1], n_splits)
+        left, right = child_row(children[i, 0], n_splits), child_row(children[i, 1], n_splits)
         above[left], above[right] = ~i, i
         level[left] = level[right] = level[i] + 1
     return above, level.max()
@@ -85,13 +97,13 @@ def parents(children: Ints) -> tuple[Ints, int]:
 def path_gradients(
     scores: Floats, above: Ints, depth: int, slope: Floats, chosen: Ints, batch: Floats, gradient: Floats
 ) -> None:
-    """Write the gradient by the splits, where only the leaves ``chosen`` (classes x batch) have a slope."""
+    """Write the gradient by the splits if only the leaves ``chosen`` (classes x batch) have a gradient, ``slope``."""
     n_splits, n_samples = scores.shape
     zero = scores.dtype.type(0)
     violated, pull = np.empty(len(slope) * depth, np.int64), np.empty(len(slope) * depth, scores.dtype)
     gradient[:, :] = zero
     for b in range(n_samples):
-        # Every split met is written down and counted only if violated: a branch here could not be predicted.
+        # Every split on the path is written down, and counted only if violated: a branch here could not be predicted.
         n_violated = 0
         for c in range(len(slope)):
             row, g = n_splits + chosen[c, b] if chosen[c, b] >= 0 else 0, slope[c, b]
@@ -111,25 +123,25 @@ def path_gradients(
 def best_leaves(logit: Floats, best: Floats, index: Ints) -> None:
     """Find the ``len(best)`` leaves of largest logit, in falling order, ties to the lowest leaf number.
 
-    Leaves come from the last to the first, and each goes in front of the first rank that does not beat it: so a
-    lower number goes in front of its equals, and what was pushed out goes in front of the next rank.
+    Leaves are inserted from the last to the first, each before the first rank that does not have a larger logit: so a
+    lower number comes before its equals, and the leaf that was pushed out is inserted at the next rank.
     """
     n_leaves, n_samples = logit.shape
     best[:, :] = -np.inf
     index[:, :] = 0
-    carried, number = np.empty(n_samples, logit.dtype), np.empty(n_samples, index.dtype)
+    carried, leaf = np.empty(n_samples, logit.dtype), np.empty(n_samples, index.dtype)
     for j in range(n_leaves - 1, -1, -1):
         for b in range(n_samples):
             carried[b] = logit[j, b]
-            number[b] = j
+            leaf[b] = j
         for r in range(min(n_leaves - j, len(best))):
             for b in range(n_samples):
-                value, place = best[r, b], index[r, b]
+                value, ranked = best[r, b], index[r, b]
                 moves = carried[b] >= value
                 best[r, b] = carried[b] if moves else value
-                index[r, b] = number[b] if moves else place
+                index[r, b] = leaf[b] if moves else ranked
                 carried[b] = value if moves else carried[b]
-                number[b] = place if moves else number[b]
+                leaf[b] = ranked if moves else leaf[b]
 
 
 @kernel
@@ -141,3 +153,35 @@ def walk(scores: Floats, children: Ints, leaf: Ints) -> None:
         while at >= 0:
             at = children[at, 1] if scores[at, b] > 0 else children[at, 0]
         leaf[b] = ~at
+
+
+@kernel
+def reached(X: Floats, splits: Floats, children: Ints) -> Ints:
+    """Find the leaf that each row of ``X`` reaches; ``splits`` has the bias in its last column."""
+    leaf, batch = np.empty(len(X), np.int64), np.empty((BLOCK, X.shape[1] + 1), X.dtype)
+    for start in range(0, len(X), BLOCK):
+        size = min(BLOCK, len(X) - start)
+        gather_features(X, np.arange(start, start + size), batch)
+        walk(np.dot(splits, batch[:size].T), children, leaf[start : start + size])
+    return leaf
+
+
+@kernel
+def choices(scores: Floats, children: Ints, n_choices: int) -> Ints:
+    """Find the leaves of largest logit for each row of ``scores`` (rows x splits), best first: (rows, n_choices)."""
+    n_samples, n_splits = scores.shape
+    chosen = np.empty((n_samples, n_choices), np.int64)
+    for start in range(0, n_samples, BLOCK):
+        size = min(BLOCK, n_samples - start)
+        block = np.empty((n_splits, size), scores.dtype)
+        for b in range(size):
+            for i in range(n_splits):
+                block[i, b] = scores[start + b, i]
+        node = np.empty((2 * n_splits + 1, size), scores.dtype)
+        leaf_logits(block, children, node)
+        best, index = np.empty((n_choices, size), scores.dtype), np.empty((n_choices, size), np.int64)
+        best_leaves(node[n_splits:], best, index)
+        for b in range(size):
+            for r in range(n_choices):
+                chosen[start + b, r] = index[r, b]
+    return chosen

@@ -1,77 +1,166 @@
-"""Regression loss of selected leaves, with the gradients of leaf logits and leaf outputs.
+"""Regression: the loss of selected leaves, and its gradients by splits and leaves.
 
 A selector weighs the leaves of a sample by ``a``; its prediction is the sum of
 ``a_j R_j`` over leaves. With ``g`` the derivative of the loss by the prediction,
 
     dR_j = a_j g        dz_j = a_j (g R_j - g sum_l a_l R_l) / tau
 
-for Top-k (softmax at temperature ``tau`` over the k largest logits; all leaves
-when k reaches their number). For k = 1 the weights are constant and ``dz`` is
-zero. The straight-through estimator predicts with the reached leaf and takes
+for Top-k (softmax at temperature ``tau`` over the k largest logits; over all
+leaves if k reaches their number). For k = 1 the weights are constant and ``dz``
+is zero. The straight-through estimator predicts with the leaf reached and takes
 ``dz`` from the softmax over all leaves. Augmented samples train each sample's
 first and second choice on the target, each by itself.
+
+``leaves`` holds one row per leaf and output, (leaves * outputs, features + 1)
+for linear leaves or (leaves * outputs, 1) for constant ones.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from dtsemnet.arrays import Floats
-from dtsemnet.kernels.elementary import exp
-from dtsemnet.kernels.jit import kernel
-from dtsemnet.kernels.logits import best_leaves
+from dtsemnet.arrays import Floats, Ints
+from dtsemnet.kernels._numba import exp, kernel
+from dtsemnet.kernels.logits import best_leaves, leaf_logits, split_gradients
+from dtsemnet.kernels.rows import BLOCK, Rows, gather, new_batch
 
-__all__ = ["TOP_K", "STRAIGHT_THROUGH", "AUGMENTED", "SQUARED", "ABSOLUTE", "HUBER", "PINBALL", "leaf_loss"]
+__all__ = [
+    "LOSSES",
+    "SELECTORS",
+    "RegressionLoss",
+    "regression_forward",
+    "regression_gradients",
+    "regression_loss",
+    "selected_loss",
+]
 
 TOP_K, STRAIGHT_THROUGH, AUGMENTED = 0, 1, 2
-SQUARED, ABSOLUTE, HUBER, PINBALL = 0, 1, 2, 3
+SELECTORS = {"top_k": TOP_K, "straight_through": STRAIGHT_THROUGH, "augmented": AUGMENTED}
+SQUARED_ERROR, ABSOLUTE_ERROR, HUBER, QUANTILE = 0, 1, 2, 3
+LOSSES = {
+    "squared_error": SQUARED_ERROR,
+    "absolute_error": ABSOLUTE_ERROR,
+    "huber": HUBER,
+    "quantile": QUANTILE,
+}
+
+
+class RegressionLoss(NamedTuple):
+    """The settings of the loss."""
+
+    selector: int
+    """One of ``SELECTORS``."""
+    k: int
+    """Leaves that take part in a prediction, for Top-k."""
+    temperature: float
+    """Temperature of the softmax over leaves; positive."""
+    loss: int
+    """One of ``LOSSES``."""
+    parameter: float
+    """The residual from which Huber's loss is linear, or the quantile."""
 
 
 @kernel
-def leaf_loss(
-    logit: Floats,
-    output: Floats,
-    y: Floats,
-    weight: Floats,
-    selector: int,
-    k: int,
-    temperature: float,
-    loss: int,
-    parameter: float,
-    share: Floats,
+def regression_loss(rows: Rows, children: Ints, splits: Floats, leaves: Floats, loss: RegressionLoss) -> float:
+    """Compute the weighted sum of the losses of rows, without a gradient."""
+    total, batch = 0.0, new_batch(rows, BLOCK)
+    for start in range(0, len(rows.X), BLOCK):
+        block = gather(rows, np.arange(start, min(start + BLOCK, len(rows.X))), batch)
+        _, node, output, _ = regression_forward(block, children, splits, leaves)
+        total += selected_loss(node[len(splits) :], output, block.y, block.weight, loss)
+    return total
+
+
+@kernel
+def regression_gradients(
+    batch: Rows,
+    children: Ints,
+    splits: Floats,
+    leaves: Floats,
+    loss: RegressionLoss,
+    split_gradient: Floats,
+    leaf_gradient: Floats,
 ) -> float:
+    """Write the gradients of the mean loss of a batch by ``splits`` and ``leaves``; return the sum of the losses.
+
+    Parameters
+    ----------
+    batch : Rows
+        As :func:`~dtsemnet.kernels.rows.gather` returns it.
+    children : (splits, 2)
+    splits, split_gradient : (splits, features + 1)
+    leaves, leaf_gradient : (leaves * outputs, features + 1 or 1)
+    loss : RegressionLoss
+    """
+    scores, node, output, design = regression_forward(batch, children, splits, leaves)
+    total = selected_loss(node[len(splits) :], output, batch.y, batch.weight, loss)
+    mean = splits.dtype.type(len(batch.X))
+    output /= mean
+    np.dot(output, design, leaf_gradient)
+    if loss.selector == STRAIGHT_THROUGH or (loss.selector != AUGMENTED and loss.k > 1):
+        split_gradients(scores, children, node)
+        scores /= mean
+        np.dot(scores, batch.X, split_gradient)
+    else:
+        split_gradient[:, :] = 0
+    return total
+
+
+@kernel
+def regression_forward(
+    batch: Rows, children: Ints, splits: Floats, leaves: Floats
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Compute what the loss needs.
+
+    Returns the scores (splits x batch); ``node``, which ends with the logits of the leaves; the outputs of all leaves,
+    (leaves * outputs x batch); and the columns that the leaves read: the batch, or its column of ones.
+    """
+    n_samples, n_splits, dtype = len(batch.X), len(splits), splits.dtype
+    scores, output = np.empty((n_splits, n_samples), dtype), np.empty((len(leaves), n_samples), dtype)
+    np.dot(splits, batch.X.T, scores)
+    design = batch.X if leaves.shape[1] == batch.X.shape[1] else np.ones((n_samples, 1), dtype)
+    np.dot(leaves, design.T, output)
+    node = np.empty((2 * n_splits + 1, n_samples), dtype)
+    leaf_logits(scores, children, node)
+    return scores, node, output, design
+
+
+@kernel
+def selected_loss(logit: Floats, output: Floats, y: Floats, weight: Floats, loss: RegressionLoss) -> float:
     """Return the weighted sum of losses; overwrite ``logit`` and ``output`` with their gradients.
 
     Parameters
     ----------
     logit : (leaves, batch)
-    output : (leaves * outputs, batch), the outputs of a leaf side by side
+    output : (leaves * outputs, batch)
+        The outputs of a leaf are neighbours.
     y : (batch, outputs)
-    share : (leaves, batch), work space
+    weight : (batch,)
+    loss : RegressionLoss
     """
-    n_leaves = len(logit)
-    if selector == AUGMENTED:
-        return _augmented_loss(logit, output, y, weight, loss, parameter)
-    k = min(k, n_leaves)
-    if selector == STRAIGHT_THROUGH or k == 1:
+    n_leaves, temperature = len(logit), loss.temperature
+    if loss.selector == AUGMENTED:
+        return _augmented_loss(logit, output, y, weight, loss.loss, loss.parameter)
+    k, share = min(loss.k, n_leaves), np.empty(logit.shape, logit.dtype)
+    if loss.selector == STRAIGHT_THROUGH or k == 1:
         _share_top(logit, 1, temperature, share)
     elif k == n_leaves:
         _share_all(logit, temperature, share)
     else:
         _share_top(logit, k, temperature, share)
-    prediction = _combine(share, output, y.shape[1])
-    total = _derive(prediction, y, weight, loss, parameter)  # prediction now holds g
-    if selector == STRAIGHT_THROUGH:
+    slope = _combine(share, output, y.shape[1])  # the predictions
+    total = _derive(slope, y, weight, loss.loss, loss.parameter)  # now the derivatives of the loss by them
+    if loss.selector == STRAIGHT_THROUGH:
         soft = np.empty_like(share)
         _share_all(logit, temperature, soft)
-        _logit_gradients(logit, output, prediction, soft, temperature)
+        _logit_gradients(logit, output, slope, soft, temperature)
     elif k == 1:
         logit[:, :] = 0
     else:
-        _logit_gradients(logit, output, prediction, share, temperature)
-    _output_gradients(output, prediction, share)
+        _logit_gradients(logit, output, slope, share, temperature)
+    _output_gradients(output, slope, share)
     return total
 
 
@@ -99,7 +188,7 @@ def _share_top(logit: Floats, k: int, temperature: float, share: Floats) -> None
     best_leaves(logit, best, index)
     total = np.zeros(n_samples, logit.dtype)
     for b in range(n_samples):
-        # The leaf reached has logit 0; a nan among the scores hides it.
+        # The leaf reached has logit 0, unless a score is nan.
         total[b] = 0 if best[0, b] >= 0 else np.nan
     for r in range(k):
         for b in range(n_samples):
@@ -125,7 +214,7 @@ def _combine(share: Floats, output: Floats, n_outputs: int) -> Floats:
 
 @kernel
 def _derive(prediction: Floats, y: Floats, weight: Floats, loss: int, parameter: float) -> float:
-    """Return the sum of losses (mean over outputs), and put their derivatives in place of the predictions."""
+    """Return the sum of losses (mean over outputs), and overwrite the predictions with their derivatives."""
     n_outputs, n_samples = prediction.shape
     total, per_output = 0.0, prediction.dtype.type(1 / n_outputs)
     for o in range(n_outputs):
@@ -142,15 +231,15 @@ def _loss(residual: Any, loss: int, parameter: Any) -> Any:
     zero, one, two = residual * 0, parameter * 0 + 1, parameter * 0 + 2
     size = abs(residual)
     sign = one if residual > 0 else (-one if residual < 0 else zero)
-    if loss == SQUARED:
+    if loss == SQUARED_ERROR:
         return residual * residual, two * residual
-    if loss == ABSOLUTE:
+    if loss == ABSOLUTE_ERROR:
         return size, sign
     if loss == HUBER:
         if size <= parameter:
             return residual * residual / two, residual
         return parameter * (size - parameter / two), parameter * sign
-    # Pinball: a quantile above one half punishes predictions that are too low.
+    # Pinball loss: a quantile above one half penalises predictions that are too low.
     slope = (one - parameter) if residual > 0 else (-parameter if residual < 0 else zero)
     return slope * residual, slope
 

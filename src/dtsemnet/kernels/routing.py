@@ -32,21 +32,12 @@ NaN): a check that costs nothing. They return the first row that is to be refuse
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]
-from numba.core import cgutils, types
-from numba.extending import intrinsic
-from numba.np import arrayobj
 
 from dtsemnet.arrays import Array, Floats, Ints
-from dtsemnet.kernels.jit import kernel
+from dtsemnet.kernels._numba import LANES, dot, kernel
 
 __all__ = ["LANES", "apply", "decision_path", "first_non_finite", "linear", "pad_rows", "scores"]
-
-LANES = 16
-"""Number of interleaved partial sums."""
 
 _ALIGN = 64  # bytes: a cache line, so that no vector load straddles two
 _GROUP = 8  # rows that walk side by side: one row alone waits for each score before it can fetch the next split
@@ -71,50 +62,6 @@ def pad_rows(matrix: Floats) -> Floats:
     return flat
 
 
-def _write_dot(typing: Any, w: Any, w_start: Any, x: Any, x_start: Any, length: Any) -> Any:
-    """Sum ``w[w_start + j] * x[x_start + j]`` over ``j < length``, a multiple of 16, in the documented order.
-
-    Written as vector instructions of LLVM, since no compiler finds them in the scalar loop: it may not reorder
-    floating-point sums, and the order with 16 sums is the point. LLVM maps them to the vectors the machine has.
-    """
-    signature = types.float64(w, types.intp, x, types.intp, types.intp)
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        vector, index = ir.VectorType(ir.DoubleType(), LANES), ir.IntType(32)
-        make_array: Any = arrayobj.make_array
-        w_data = make_array(signature.args[0])(context, builder, args[0]).data
-        x_data = make_array(signature.args[2])(context, builder, args[2]).data
-
-        def block(data: Any, start: Any, j: Any) -> Any:
-            place = builder.gep(data, [builder.add(start, j)])
-            return builder.load(builder.bitcast(place, vector.as_pointer()), align=8)
-
-        allocate: Any = cgutils.alloca_once
-        total = allocate(builder, vector)
-        builder.store(ir.Constant(vector, [0.0] * LANES), total)
-        first, step = (ir.Constant(args[4].type, number) for number in (0, LANES))
-        with cgutils.for_range_slice(builder, first, args[4], step) as (j, _):
-            product = builder.fmul(block(w_data, args[1], j), block(x_data, args[3], j))
-            builder.store(builder.fadd(builder.load(total), product), total)
-        joined, half = builder.load(total), LANES // 2
-        while half:
-            low, high = (
-                builder.shuffle_vector(
-                    joined,
-                    ir.Constant(joined.type, ir.Undefined),
-                    ir.Constant(ir.VectorType(index, half), list(range(begin, begin + half))),
-                )
-                for begin in (0, half)
-            )
-            joined, half = builder.fadd(low, high), half // 2
-        return builder.extract_element(joined, ir.Constant(index, 0))
-
-    return signature, generate
-
-
-_dot: Any = intrinsic(_write_dot)
-
-
 @kernel
 def apply(X: Array, weight: Floats, bias: Floats, children: Ints, leaf: Ints) -> int:
     """Write the leaf of each row of ``X`` (C order) into ``leaf``; ``weight`` comes from :func:`pad_rows`."""
@@ -129,9 +76,9 @@ def apply(X: Array, weight: Floats, bias: Floats, children: Ints, leaf: Ints) ->
             # On slices, since an offset in the index keeps the loop from vectors; in place, since a call would count
             # references to them: either would cost half as much as the walk.
             x = X[begin + r]
-            place = row[r * width : (r + 1) * width]
+            into = row[r * width : (r + 1) * width]
             for j in range(x.shape[0]):
-                place[j] = x[j]
+                into[j] = x[j]
             node[r] = 0
         refused = -1
         walking = True
@@ -140,7 +87,7 @@ def apply(X: Array, weight: Floats, bias: Floats, children: Ints, leaf: Ints) ->
             for r in range(n_rows):
                 split = node[r]
                 if split >= 0:
-                    score = _dot(weight, split * width, row, r * width, width) + bias[split]
+                    score = dot(weight, split * width, row, r * width, width) + bias[split]
                     if not np.isfinite(score) and _is_refused(score, row, r * width, width):
                         node[r] = -1
                         refused = r if refused < 0 else min(refused, r)
@@ -170,7 +117,7 @@ def decision_path(X: Array, weight: Floats, bias: Floats, children: Ints, path: 
         depth = 0
         while split >= 0:
             path[i, depth] = split
-            score = _dot(weight, split * width, row, 0, width) + bias[split]
+            score = dot(weight, split * width, row, 0, width) + bias[split]
             if not np.isfinite(score) and _is_refused(score, row, 0, width):
                 return i
             split = children[2 * split + (score > 0.0)]
@@ -189,13 +136,13 @@ def scores(X: Array, weight: Floats, bias: Floats, score: Floats) -> int:
         n_rows = min(_GROUP, n_samples - begin)
         for r in range(n_rows):
             x = X[begin + r]
-            place = row[r * width : (r + 1) * width]
+            into = row[r * width : (r + 1) * width]
             for j in range(x.shape[0]):
-                place[j] = x[j]
+                into[j] = x[j]
         refused = n_rows
         for split in range(n_splits):  # outside the rows: the weights, the larger array, are fetched once a group
             for r in range(n_rows):
-                value = _dot(weight, split * width, row, r * width, width) + bias[split]
+                value = dot(weight, split * width, row, r * width, width) + bias[split]
                 if not np.isfinite(value) and _is_refused(value, row, r * width, width):
                     refused = min(refused, r)
                 score[begin + r, split] = value
@@ -228,7 +175,7 @@ def linear(
             row[j] = x[j]
         k = leaf[i]
         for o in range(n_outputs):
-            result = _dot(coef, (k * n_outputs + o) * width, row, 0, width) + value[k, o]
+            result = dot(coef, (k * n_outputs + o) * width, row, 0, width) + value[k, o]
             if not np.isfinite(result) and _is_refused(result, row, 0, width):
                 return i
             if result < lower[k, o]:

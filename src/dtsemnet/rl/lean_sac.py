@@ -18,7 +18,7 @@ from stable_baselines3.common.type_aliases import GymEnv, Schedule
 from stable_baselines3.sac.policies import SACPolicy
 from torch import Tensor
 
-from dtsemnet.kernels.threads import one_thread
+from dtsemnet.kernels import one_thread
 from dtsemnet.rl.continuous import draw_squashed
 from dtsemnet.rl.critics import Critics, check_critics
 from dtsemnet.rl.kernels.sac import Critic, Experience, follow, judge, step_entropy

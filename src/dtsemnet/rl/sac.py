@@ -17,7 +17,7 @@ import torch
 from stable_baselines3.common.type_aliases import GymEnv, Schedule
 from stable_baselines3.common.utils import FloatSchedule, update_learning_rate
 
-from dtsemnet.kernels.threads import one_thread
+from dtsemnet.kernels import one_thread
 from dtsemnet.nn import LinearLeaves, LinearSplits, TopK
 from dtsemnet.rl.continuous import RegressionActor, TreeSACPolicy
 from dtsemnet.rl.lean_sac import LeanSAC

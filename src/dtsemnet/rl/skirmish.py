@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dtsemnet.arrays import Bools, Floats, Ints
-from dtsemnet.kernels.jit import kernel
+from dtsemnet.kernels import kernel
 
 __all__ = ["describe", "fight", "in_sight", "look", "middle", "observe"]
 

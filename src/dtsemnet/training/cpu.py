@@ -1,8 +1,14 @@
-"""The CPU engine: one compiled call is one epoch."""
+"""The CPU engine: one compiled call is one epoch.
+
+An epoch cuts the rows into batches. For each batch it gathers the rows, computes
+the loss and its gradient, scales a gradient that is too long, and takes a step
+of Adam. Rows and parameters have one dtype, float32 or float64.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,7 +16,12 @@ import numpy as np
 import scipy.linalg.cython_blas  # noqa: F401
 
 from dtsemnet.arrays import Array, Floats, Ints
-from dtsemnet.kernels import epoch, evaluate, regression
+from dtsemnet.kernels import kernel
+from dtsemnet.kernels.classification import ClassLoss, classification_gradients, classification_loss
+from dtsemnet.kernels.logits import reached
+from dtsemnet.kernels.optimizer import Moments, adam, clip_scale
+from dtsemnet.kernels.regression import LOSSES, SELECTORS, RegressionLoss, regression_gradients, regression_loss
+from dtsemnet.kernels.rows import gather, new_batch
 from dtsemnet.training.engine import (
     Classification,
     ClassParameters,
@@ -26,144 +37,248 @@ from dtsemnet.training.engine import (
 )
 from dtsemnet.tree import Topology
 
-__all__ = ["CpuClassification", "CpuRegression", "cpu_engine"]
-
-SELECTORS = {
-    "top_k": regression.TOP_K,
-    "straight_through": regression.STRAIGHT_THROUGH,
-    "augmented": regression.AUGMENTED,
-}
-LOSSES = {
-    "squared_error": regression.SQUARED,
-    "absolute_error": regression.ABSOLUTE,
-    "huber": regression.HUBER,
-    "quantile": regression.PINBALL,
-}
+__all__ = ["CompiledEngine", "CpuClassification", "CpuRegression", "cpu_engine"]
 
 
-class _CpuEngine:
-    """What both problems share: the rows, the splits and their moments, the count of steps."""
+class Rates(NamedTuple):
+    """Learning rates and penalties of one epoch; all of them floats, as kernels expect them."""
 
-    def __init__(
-        self,
-        problem: Problem,
-        topology: Topology,
-        rows: Rows,
-        parameters: Parameters,
-        *,
-        batch_size: int,
-        penalties: Penalties,
-    ) -> None:
-        self.problem, self.topology, self.rows = problem, topology, rows
-        self.batch_size, self.penalties = batch_size, penalties
-        self.children = topology.children
-        self.n_steps = 0
-        self.arrays: dict[str, Array] = {}
-        self._hold("splits", parameters.splits)
+    splits: float
+    leaves: float
+    weight_decay: float
+    l1: float
+    clip: float
 
-    def _hold(self, name: str, values: Floats) -> None:
-        """Keep a parameter beside its two moments."""
-        self.arrays[name] = np.array(values, dtype=self.rows.X.dtype, order="C")
-        self.arrays[name + "_first"] = np.zeros_like(self.arrays[name])
-        self.arrays[name + "_second"] = np.zeros_like(self.arrays[name])
 
-    def _rates(self, step: Step) -> epoch.Rates:
-        p = self.penalties
-        numbers = (step.learning_rate, step.rate_of_leaves, p.weight_decay, 0, p.l1, 0, 0, 0, p.clip)
-        return epoch.Rates(*map(float, numbers))
+@kernel
+def classification_epoch(
+    rows: Rows,
+    order: Ints,
+    batch_size: int,
+    children: Ints,
+    leaf_class: Ints,
+    splits: Moments,
+    n_steps: int,
+    loss: ClassLoss,
+    rates: Rates,
+) -> tuple[float, int]:
+    """Train the splits of a classifier for one epoch, in place.
 
-    def _finish(self, total: float, taken: int, order: Ints) -> float:
+    Returns the sum of the losses and the number of steps taken. If the loss of a batch is not finite, neither is the
+    sum, and no more steps are taken.
+    """
+    buffer, gradient = new_batch(rows, batch_size), np.empty_like(splits.value)
+    total, taken = 0.0, 0
+    for start in range(0, len(order), batch_size):
+        batch = gather(rows, order[start : start + batch_size], buffer)
+        value = classification_gradients(batch, children, leaf_class, splits.value, loss, gradient)
+        total += value
+        if not np.isfinite(value):
+            break
+        taken += 1
+        scale = clip_scale((gradient,), rates.clip)
+        adam(splits, gradient, n_steps + taken, rates.splits, rates.weight_decay, rates.l1, scale)
+    return total, taken
+
+
+@kernel
+def regression_epoch(
+    rows: Rows,
+    order: Ints,
+    batch_size: int,
+    children: Ints,
+    splits: Moments,
+    leaves: Moments,
+    n_steps: int,
+    loss: RegressionLoss,
+    rates: Rates,
+) -> tuple[float, int]:
+    """Train the splits and leaves of a regressor for one epoch, in place; a rate of 0 leaves them unchanged.
+
+    Returns the sum of the losses and the number of steps taken, as :func:`classification_epoch` does.
+    """
+    buffer = new_batch(rows, batch_size)
+    split_gradient, leaf_gradient = np.empty_like(splits.value), np.empty_like(leaves.value)
+    total, taken = 0.0, 0
+    for start in range(0, len(order), batch_size):
+        batch = gather(rows, order[start : start + batch_size], buffer)
+        value = regression_gradients(batch, children, splits.value, leaves.value, loss, split_gradient, leaf_gradient)
+        total += value
+        if not np.isfinite(value):
+            break
+        taken += 1
+        scale = clip_scale((split_gradient, leaf_gradient), rates.clip)
+        if rates.splits > 0:
+            adam(splits, split_gradient, n_steps + taken, rates.splits, rates.weight_decay, rates.l1, scale)
+        if rates.leaves > 0:
+            adam(leaves, leaf_gradient, n_steps + taken, rates.leaves, 0.0, 0.0, scale)
+    return total, taken
+
+
+class CompiledEngine(ABC):
+    """What engines with compiled epochs share: rows, parameters with their moments, and the count of steps.
+
+    Parameters
+    ----------
+    rows : Rows
+        The rows to train on.
+    topology : Topology
+        Shape of the tree.
+    batch_size : int
+        Rows per step of the optimizer.
+    **parameters : array
+        Matrices of parameters by name, copied.
+    """
+
+    def __init__(self, rows: Rows, topology: Topology, batch_size: int, **parameters: Floats) -> None:
+        self.rows = Rows(*map(np.ascontiguousarray, rows))
+        self.topology, self.batch_size, self.n_steps = topology, batch_size, 0
+        self.trained = {name: Moments.start(value, rows.X.dtype) for name, value in parameters.items()}
+
+    @abstractmethod
+    def run_epoch(self, order: Ints, step: Step) -> float:
+        """Train for one epoch; see :class:`~dtsemnet.training.Engine`."""
+
+    def digest(self) -> bytes:
+        return digest(self.rows, self.batch_size)
+
+    def state(self) -> dict[str, Array]:
+        return {name: array.copy() for name, array in self._arrays().items()} | {"n_steps": np.array(self.n_steps)}
+
+    def restore(self, state: dict[str, Array]) -> None:
+        for name, array in self._arrays().items():
+            array[...] = state[name]
+        self.n_steps = int(state["n_steps"])
+
+    def _arrays(self) -> dict[str, Array]:
+        """Everything that training changes, apart from the count of steps."""
+        return {
+            f"{name}.{field}": array
+            for name, moments in self.trained.items()
+            for field, array in moments._asdict().items()
+        }
+
+    def _count(self, total: float, taken: int, order: Ints) -> None:
+        """Count the steps of an epoch; raise an error if its last batch went wrong."""
         self.n_steps += taken
         if not np.isfinite(total):
             rows = order[taken * self.batch_size : (taken + 1) * self.batch_size]
             raise not_finite(total, taken, rows.tolist())
-        return total / float(self.rows.weight[order].sum(dtype=np.float64))
+
+
+class _CpuEngine(CompiledEngine):
+    """What both problems share beyond that: penalties, and the splits of a tree."""
+
+    penalties: Penalties
 
     def reached(self, X: Floats) -> Ints:
-        leaf: Ints = evaluate.reached(X, self.arrays["splits"], self.children)
+        leaf: Ints = reached(X, self.trained["splits"].value, self.topology.children)
         return leaf
 
     def digest(self) -> bytes:
         return digest(self.rows, self.batch_size, self.penalties)
 
-    def state(self) -> dict[str, Array]:
-        return {name: array.copy() for name, array in self.arrays.items()} | {"n_steps": np.array(self.n_steps)}
-
-    def restore(self, state: dict[str, Array]) -> None:
-        for name in self.arrays:
-            self.arrays[name][...] = state[name]
-        self.n_steps = int(state["n_steps"])
+    def rates(self, step: Step) -> Rates:
+        """Learning rates and penalties of one epoch."""
+        p = self.penalties
+        return Rates(*map(float, (step.learning_rate, step.rate_of_leaves, p.weight_decay, p.l1, p.clip)))
 
 
 class CpuClassification(_CpuEngine):
     """Splits trained by cross-entropy over pooled classes."""
 
-    problem: Classification
-
     def __init__(
-        self, problem: Classification, topology: Topology, rows: Rows, parameters: ClassParameters, **options: Any
+        self,
+        problem: Classification,
+        topology: Topology,
+        rows: Rows,
+        parameters: ClassParameters,
+        *,
+        batch_size: int,
+        penalties: Penalties,
     ) -> None:
-        super().__init__(problem, topology, rows, parameters, **options)
-        self.arrays["leaf_class"] = np.array(parameters.leaf_class, dtype=np.int64)
+        super().__init__(rows, topology, batch_size, splits=parameters.splits)
+        self.problem, self.penalties = problem, penalties
+        self.leaf_class: Ints = np.array(parameters.leaf_class, dtype=np.int64)
 
     def run_epoch(self, order: Ints, step: Step) -> float:
-        a, rows = self.arrays, self.rows
-        total, taken = epoch.class_epoch(
-            rows.X, rows.y, rows.weight, order, self.batch_size, self.children, a["leaf_class"],
-            self.problem.n_classes, a["splits"], a["splits_first"], a["splits_second"], self.n_steps,
-            float(step.temperature), float(step.q), self._rates(step),
-        )  # fmt: skip
-        return self._finish(total, taken, order)
+        total, taken = classification_epoch(
+            self.rows,
+            order,
+            self.batch_size,
+            self.topology.children,
+            self.leaf_class,
+            self.trained["splits"],
+            self.n_steps,
+            self.settings(step),
+            self.rates(step),
+        )
+        self._count(total, taken, order)
+        return total / _sum(self.rows.weight[order])
 
     def loss(self, rows: Rows, step: Step) -> float:
-        total: float = evaluate.class_evaluate(
-            rows.X, rows.y, rows.weight, self.children, self.arrays["leaf_class"], self.problem.n_classes,
-            self.arrays["splits"], float(step.temperature), float(step.q),
-        )  # fmt: skip
-        return total / float(rows.weight.sum(dtype=np.float64))
+        splits = self.trained["splits"].value
+        total = classification_loss(rows, self.topology.children, self.leaf_class, splits, self.settings(step))
+        return total / _sum(rows.weight)
 
     def parameters(self) -> ClassParameters:
-        return ClassParameters(self.arrays["splits"].copy(), self.arrays["leaf_class"].copy())
+        return ClassParameters(self.trained["splits"].value.copy(), self.leaf_class.copy())
 
     def assign(self, leaf_class: Ints) -> None:
-        self.arrays["leaf_class"][...] = leaf_class
+        self.leaf_class[...] = leaf_class
+
+    def settings(self, step: Step) -> ClassLoss:
+        """Settings of the loss in one epoch."""
+        return ClassLoss(self.problem.n_classes, float(step.temperature), float(step.q))
+
+    def _arrays(self) -> dict[str, Array]:
+        return super()._arrays() | {"leaf_class": self.leaf_class}
 
 
 class CpuRegression(_CpuEngine):
     """Splits and leaves trained on a regression loss."""
 
-    problem: Regression
-
     def __init__(
-        self, problem: Regression, topology: Topology, rows: Rows, parameters: RegressionParameters, **options: Any
+        self,
+        problem: Regression,
+        topology: Topology,
+        rows: Rows,
+        parameters: RegressionParameters,
+        *,
+        batch_size: int,
+        penalties: Penalties,
     ) -> None:
-        super().__init__(problem, topology, rows, parameters, **options)
-        self._hold("leaves", parameters.leaves)
-
-    def _selection(self, step: Step) -> tuple[int, int, float, int, float]:
-        problem, temperature = self.problem, float(step.temperature)
-        # At k = 1 the temperature does nothing; 1 keeps the division away from 0.
-        temperature = temperature if temperature > 0 else 1.0
-        return SELECTORS[step.selector], int(step.k), temperature, LOSSES[problem.loss], float(problem.parameter)
+        super().__init__(rows, topology, batch_size, splits=parameters.splits, leaves=parameters.leaves)
+        self.problem, self.penalties = problem, penalties
 
     def run_epoch(self, order: Ints, step: Step) -> float:
-        a, rows = self.arrays, self.rows
-        total, taken = epoch.leaf_epoch(
-            rows.X, rows.y, rows.weight, order, self.batch_size, self.children,
-            a["splits"], a["splits_first"], a["splits_second"], a["leaves"], a["leaves_first"], a["leaves_second"],
-            self.n_steps, *self._selection(step), self._rates(step),
-        )  # fmt: skip
-        return self._finish(total, taken, order)
+        total, taken = regression_epoch(
+            self.rows,
+            order,
+            self.batch_size,
+            self.topology.children,
+            self.trained["splits"],
+            self.trained["leaves"],
+            self.n_steps,
+            self.settings(step),
+            self.rates(step),
+        )
+        self._count(total, taken, order)
+        return total / _sum(self.rows.weight[order])
 
     def loss(self, rows: Rows, step: Step) -> float:
-        total: float = evaluate.leaf_evaluate(
-            rows.X, rows.y, rows.weight, self.children, self.arrays["splits"], self.arrays["leaves"],
-            *self._selection(step),
-        )  # fmt: skip
-        return total / float(rows.weight.sum(dtype=np.float64))
+        splits, leaves = self.trained["splits"].value, self.trained["leaves"].value
+        return regression_loss(rows, self.topology.children, splits, leaves, self.settings(step)) / _sum(rows.weight)
 
     def parameters(self) -> RegressionParameters:
-        return RegressionParameters(self.arrays["splits"].copy(), self.arrays["leaves"].copy())
+        return RegressionParameters(self.trained["splits"].value.copy(), self.trained["leaves"].value.copy())
+
+    def settings(self, step: Step) -> RegressionLoss:
+        """Settings of the loss in one epoch."""
+        # If k is 1 the temperature has no effect; 1 avoids a division by 0.
+        temperature = float(step.temperature) if step.temperature > 0 else 1.0
+        loss = LOSSES[self.problem.loss]
+        return RegressionLoss(SELECTORS[step.selector], int(step.k), temperature, loss, float(self.problem.parameter))
 
 
 def cpu_engine(
@@ -185,11 +300,15 @@ def cpu_engine(
     rows : Rows
         The rows to train on.
     parameters : ClassParameters or RegressionParameters
-        Where training starts, copied.
+        The start of training, copied.
     batch_size : int, default=128
         Rows per step of the optimizer.
-    penalties : Penalties
+    penalties : Penalties, optional
         Weight decay, L1 penalty and limit of the gradient; none by default.
     """
     make: Any = CpuClassification if isinstance(problem, Classification) else CpuRegression
     return make(problem, topology, rows, parameters, batch_size=batch_size, penalties=penalties or Penalties())
+
+
+def _sum(weight: Floats) -> float:
+    return float(weight.sum(dtype=np.float64))

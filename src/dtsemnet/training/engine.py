@@ -21,11 +21,12 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
 from dtsemnet.arrays import Array, Floats, Ints
+from dtsemnet.kernels.rows import Rows
 from dtsemnet.tree import Topology
 
 __all__ = [
@@ -85,15 +86,6 @@ class Regression:
 
 
 Problem = Classification | Regression
-
-
-class Rows(NamedTuple):
-    """Rows in the form that engines read: C-ordered, one float dtype, weights with mean 1."""
-
-    X: Floats
-    y: Array
-    """Class codes (n_rows,), or targets (n_rows, n_outputs)."""
-    weight: Floats
 
 
 @dataclass(frozen=True)

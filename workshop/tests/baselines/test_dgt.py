@@ -8,12 +8,12 @@ from sklearn.datasets import load_digits, load_iris, make_regression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from torch.nn import functional
 
-from dtsemnet.kernels.evaluate import reached
+from dtsemnet.kernels.logits import reached
 from dtsemnet.training import Rows, Step
 from dtsemnet.tree import Topology
 from dtsemnet_paper.baselines.dgt import DGTClassifier, DGTRegressor
 from dtsemnet_paper.baselines.dgt_fitting import DGTEngine
-from dtsemnet_paper.baselines.kernels.dgt import EPSILON, dgt_gradients
+from dtsemnet_paper.baselines.kernels.dgt import EPSILON, DGTArrays, dgt_gradients
 
 N_SAMPLES, N_FEATURES = 12, 3
 
@@ -75,7 +75,8 @@ def test_gradients_are_those_of_the_published_network(depth, normed, kind):
     norm = rng.random((topology.n_splits if normed else 0, 2)) + 0.5
     leaves = rng.standard_normal((topology.n_leaves * n_outputs, N_FEATURES + 1 if kind == "linear" else 1))
     gradients = [np.empty_like(array) for array in (splits, norm, leaves)]
-    loss = dgt_gradients(batch, y, weight, topology.children, splits, norm, leaves, classes, *gradients)
+    parameters = DGTArrays(splits, norm, leaves)
+    loss = dgt_gradients(Rows(batch, y, weight), topology.children, parameters, classes, DGTArrays(*gradients))
 
     given = [torch.from_numpy(array).requires_grad_() for array in (splits, norm, leaves)]
     output = authors_network(topology, torch.from_numpy(batch), *given, n_outputs)

@@ -7,8 +7,9 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import load_digits, load_iris, make_regression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from dtsemnet.training import Rows
 from dtsemnet.tree import Topology
-from dtsemnet_paper.baselines.kernels.soft import soft_gradients
+from dtsemnet_paper.baselines.kernels.soft import SoftLoss, soft_gradients
 from dtsemnet_paper.baselines.soft import SoftTreeClassifier, SoftTreeRegressor
 
 N_SAMPLES, N_FEATURES = 10, 3
@@ -55,7 +56,8 @@ def test_gradients_are_those_of_the_expected_loss(topology, kind):
         shape = (topology.n_leaves * 2, N_FEATURES + 1 if kind == "linear" else 1)
     leaves = rng.standard_normal(shape)
     gradients = np.empty_like(splits), np.empty_like(leaves)
-    loss = soft_gradients(batch, y, weight, topology.children, splits, leaves, classes, 0.7, penalty, *gradients)
+    settings = SoftLoss(classes, 0.7, penalty)
+    loss = soft_gradients(Rows(batch, y, weight), topology.children, splits, leaves, settings, *gradients)
 
     given = [torch.from_numpy(array).requires_grad_() for array in (splits, leaves)]
     rest = [torch.from_numpy(array) for array in (batch, y, weight)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from dtsemnet.arrays import Floats, Ints
-from dtsemnet.kernels.jit import kernel
+from dtsemnet.kernels import kernel
 
 __all__ = ["RELU", "TANH", "chain_forward", "chain_gradients", "chain_pull_back"]
 

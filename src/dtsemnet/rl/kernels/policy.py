@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dtsemnet.arrays import Floats, Ints
-from dtsemnet.kernels.jit import kernel
+from dtsemnet.kernels import kernel
 from dtsemnet.kernels.logits import best_leaves, leaf_logits, split_gradients
 
 __all__ = [

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dtsemnet.arrays import Floats, Ints
-from dtsemnet.kernels.adam import adam
-from dtsemnet.kernels.jit import kernel
+from dtsemnet.kernels import kernel
+from dtsemnet.kernels.optimizer import Moments, adam
 from dtsemnet.rl.kernels.chain import chain_forward, chain_gradients, chain_pull_back
 from dtsemnet.rl.kernels.policy import Leaves, Splits, choose, draw, leaf_slopes, split_slopes
 
@@ -253,7 +253,8 @@ def _climb(x: Floats, n_actions: int, critics: tuple[Critic, ...], activation: i
 @kernel
 def _step(trained: Trained, rate: float) -> None:
     trained.n_steps[0] += 1
-    adam(trained.flat, trained.gradient, trained.first, trained.second, trained.n_steps[0], rate, 0.0, 0.0, 0.0, 0, 1.0)
+    moments = Moments(trained.flat, trained.first, trained.second)
+    adam(moments, trained.gradient, trained.n_steps[0], rate)
 
 
 @kernel

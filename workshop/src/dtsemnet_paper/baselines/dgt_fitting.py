@@ -9,7 +9,7 @@ import numpy as np
 
 from dtsemnet.arrays import Floats, Ints
 from dtsemnet.fit.data import Sample
-from dtsemnet.training import Cosine, Decay, Phase, Rows
+from dtsemnet.training import Cosine, Decay, Phase, Rows, Step
 from dtsemnet.tree import Tree
 from dtsemnet_paper.baselines.gradient import GradientEngine, GradientFitting
 from dtsemnet_paper.baselines.kernels import dgt as kernels
@@ -39,13 +39,19 @@ class DGTEngine(GradientEngine):
         clip, l1 = float(options.max_grad_norm or 0.0), float(l1_penalty)
         self.rates = kernels.DGTRates(OPTIMIZERS[options.optimizer], 0.0, l1, 0.0 if classes else l1, clip)
 
-    def advance(self, order: Ints, step: Any) -> tuple[float, int]:
-        a, rows = self.arrays, self.rows
-        found: tuple[float, int] = kernels.dgt_epoch(
-            rows.X, rows.y, rows.weight, order, self.batch_size, self.topology.children, a["splits"], a["norm"],
-            a["leaves"], self.classes, self.n_steps, self.rates._replace(rate=float(step.learning_rate)),
-        )  # fmt: skip
-        return found
+    def advance(self, order: Ints, step: Step) -> tuple[float, int]:
+        return kernels.dgt_epoch(
+            self.rows,
+            order,
+            self.batch_size,
+            self.topology.children,
+            self.trained["splits"],
+            self.trained["norm"],
+            self.trained["leaves"],
+            self.classes,
+            self.n_steps,
+            self.rates._replace(rate=float(step.learning_rate)),
+        )
 
     def folded_splits(self) -> Floats:
         """Splits with the normalisation folded in, by the mean and deviation of their scores over all rows."""

@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from dtsemnet.arrays import Array, Floats, Ints
+from dtsemnet.arrays import Floats, Ints
 from dtsemnet.fit.data import Sample, Scaling, split, target_scale
 from dtsemnet.fit.fitting import MIN_ROWS, TrainingData
 from dtsemnet.fit.leaves import count_classes, guard_of, leaves_of
 from dtsemnet.fit.search import Candidate, race
 from dtsemnet.fit.settings import n_epochs_for
-from dtsemnet.kernels.threads import one_thread
-from dtsemnet.training import History, Phase, ProgressBar, Rows, Training
-from dtsemnet.training.engine import digest
+from dtsemnet.kernels import one_thread
+from dtsemnet.training import History, Phase, ProgressBar, Rows, Step, Training
+from dtsemnet.training.cpu import CompiledEngine
 from dtsemnet.tree import Topology, Tree
 from dtsemnet_paper.baselines.common import is_constant, one_leaf
 
@@ -35,48 +35,22 @@ PAUSE = 0.4
 FEWEST_EPOCHS, MOST_EPOCHS = 20, 200
 
 
-class GradientEngine(ABC):
-    """Parameters in training, each an array of (3, ...): values and two moments."""
-
-    def __init__(self, rows: Rows, topology: Topology, batch_size: int, **parameters: Floats) -> None:
-        self.rows, self.topology, self.batch_size = rows, topology, min(batch_size, len(rows.X))
-        self.arrays: dict[str, Array] = {}
-        for name, values in parameters.items():
-            self.arrays[name] = np.zeros((3, *values.shape), rows.X.dtype)
-            self.arrays[name][0] = values
-        self.n_steps = 0
+class GradientEngine(CompiledEngine):
+    """Parameters trained by a compiled epoch on indicators of classes or on standardised targets."""
 
     @abstractmethod
-    def advance(self, order: Ints, step: Any) -> tuple[float, int]:
+    def advance(self, order: Ints, step: Step) -> tuple[float, int]:
         """Train on the rows in ``order``; return the sum of the losses and the number of steps."""
 
-    def run_epoch(self, order: Ints, step: Any) -> float:
+    def run_epoch(self, order: Ints, step: Step) -> float:
         """Train on the rows in ``order``, batch by batch; return the mean loss."""
         total, taken = self.advance(order, step)
-        self.n_steps += taken
-        if not np.isfinite(total):
-            raise FloatingPointError(
-                f"the loss became {total} in batch {taken}; lower learning_rate, or look for huge values in X and y."
-            )
+        self._count(total, taken, order)
         return total / len(order)
-
-    def digest(self) -> bytes:
-        """Fingerprint of what training does not change."""
-        return digest(self.rows, self.batch_size)
-
-    def state(self) -> dict[str, Array]:
-        """Copy of all that the next epoch depends on."""
-        return {name: array.copy() for name, array in self.arrays.items()} | {"n_steps": np.array(self.n_steps)}
-
-    def restore(self, state: dict[str, Array]) -> None:
-        """Go on from a copy."""
-        for name in self.arrays:
-            self.arrays[name][...] = state[name]
-        self.n_steps = int(state["n_steps"])
 
     def values(self, name: str) -> Floats:
         """A parameter as it is now, in float64."""
-        return self.arrays[name][0].astype(np.float64)
+        return self.trained[name].value.astype(np.float64)
 
 
 class GradientFitting(ABC):

@@ -10,10 +10,10 @@ import numpy as np
 from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.fit.data import Sample, Scaling
 from dtsemnet.fit.leaves import PENALTIES, count_classes, frequencies, ridge_paths
-from dtsemnet.training import Cosine, Geometric, Phase, Rows
+from dtsemnet.training import Cosine, Geometric, Phase, Rows, Step
 from dtsemnet.tree import Topology, Tree
 from dtsemnet_paper.baselines.gradient import GradientEngine, GradientFitting
-from dtsemnet_paper.baselines.kernels.soft import soft_epoch, soft_outputs
+from dtsemnet_paper.baselines.kernels.soft import SoftLoss, SoftRates, soft_epoch, soft_outputs
 
 __all__ = ["Setting", "SoftFitting", "SoftNetwork"]
 
@@ -56,14 +56,19 @@ class SoftEngine(GradientEngine):
         self.classes, self.penalty, self.temperature = classes, penalty, 1.0
         self.decay, self.clip = float(options.weight_decay), float(options.max_grad_norm or 0.0)
 
-    def advance(self, order: Ints, step: Any) -> tuple[float, int]:
-        a, rows, self.temperature = self.arrays, self.rows, float(step.temperature)
-        found: tuple[float, int] = soft_epoch(
-            rows.X, rows.y, rows.weight, order, self.batch_size, self.topology.children, a["splits"], a["leaves"],
-            self.classes, self.temperature, self.penalty, self.n_steps, float(step.learning_rate), self.decay,
-            self.clip,
-        )  # fmt: skip
-        return found
+    def advance(self, order: Ints, step: Step) -> tuple[float, int]:
+        self.temperature = float(step.temperature)
+        return soft_epoch(
+            self.rows,
+            order,
+            self.batch_size,
+            self.topology.children,
+            self.trained["splits"],
+            self.trained["leaves"],
+            self.n_steps,
+            SoftLoss(self.classes, self.temperature, self.penalty),
+            SoftRates(float(step.learning_rate), self.decay, self.clip),
+        )
 
 
 class SoftFitting(GradientFitting):

@@ -20,10 +20,10 @@ from dtsemnet.fit.fitting import TrainingData
 from dtsemnet.fit.regression import LeafFitting
 from dtsemnet.fit.search import Plan
 from dtsemnet.fit.settings import Setting, regression_phases
-from dtsemnet.kernels.adam import adam, squared_norm
-from dtsemnet.kernels.evaluate import with_ones
-from dtsemnet.kernels.logits import leaf_logits, split_gradients, walk
-from dtsemnet.kernels.regression import leaf_loss
+from dtsemnet.kernels.logits import split_gradients, walk
+from dtsemnet.kernels.optimizer import adam, clip_scale
+from dtsemnet.kernels.regression import regression_forward, selected_loss
+from dtsemnet.kernels.rows import gather, new_batch
 from dtsemnet.training import History, Penalties, Step, Training
 from dtsemnet.training.cpu import CpuRegression
 from dtsemnet.tree import Tree
@@ -147,39 +147,29 @@ class Reg1Engine(CpuRegression):
                 break
             taken += 1
             self._descend(splits, leaves, self.n_steps + taken, step)
-        return self._finish(total, taken, order)
+        self._count(total, taken, order)
+        return total / float(self.rows.weight[order].sum(dtype=np.float64))
 
-    def batch_gradients(self, places: Ints, step: Step) -> tuple[float, Floats, Floats]:
-        """Sum of the losses of some rows, and the gradients of their mean by splits and leaves."""
-        splits, leaves, children = self.arrays["splits"], self.arrays["leaves"], self.children
-        batch = with_ones(self.rows.X[places])
-        design = batch if leaves.shape[1] == batch.shape[1] else np.ones((len(batch), 1), batch.dtype)
-        scores, output = splits @ batch.T, leaves @ design.T
-        reached = np.empty(len(batch), np.int64)
-        walk(scores, children, reached)
-        node = np.empty((2 * len(splits) + 1, len(batch)), splits.dtype)
-        leaf_logits(scores, children, node)
-        share = np.empty((len(splits) + 1, len(batch)), splits.dtype)
-        y, weight = self.rows.y[places], self.rows.weight[places]
-        total = leaf_loss(node[len(splits) :], output, y, weight, *self._selection(step), share)
+    def batch_gradients(self, index: Ints, step: Step) -> tuple[float, Floats, Floats]:
+        """Sum of the losses of the rows ``index``, and the gradients of their mean by splits and leaves."""
+        splits, leaves, children = self.trained["splits"].value, self.trained["leaves"].value, self.topology.children
+        batch = gather(self.rows, index, new_batch(self.rows, len(index)))
+        scores, node, output, design = regression_forward(batch, children, splits, leaves)
+        leaf = np.empty(len(index), np.int64)
+        walk(scores, children, leaf)
+        total = selected_loss(node[len(splits) :], output, batch.y, batch.weight, self.settings(step))
         split_gradients(scores, children, node)
-        n_leaves = len(splits) + 1
-        others = np.arange(n_leaves)[:, None] != reached
-        output.reshape(n_leaves, -1, len(batch))[
-            np.broadcast_to(others[:, None], (n_leaves, y.shape[1], len(batch)))
-        ] = 0
-        return total, scores @ batch / len(batch), output @ design / len(batch)
+        n_leaves, n_outputs = len(splits) + 1, batch.y.shape[1]
+        others = np.arange(n_leaves)[:, None] != leaf
+        shape = (n_leaves, n_outputs, len(index))
+        output.reshape(shape)[np.broadcast_to(others[:, None], shape)] = 0
+        return total, scores @ batch.X / len(index), output @ design / len(index)
 
     def _descend(self, splits: Floats, leaves: Floats, n_steps: int, step: Step) -> None:
-        a, r, scale = self.arrays, self._rates(step), 1.0
-        if r.clip > 0:
-            scale = min(1.0, r.clip / (np.sqrt(squared_norm(splits) + squared_norm(leaves)) + 1e-6))
-        for name, gradient, rate, l1 in (
-            ("splits", splits, r.split_rate, r.split_l1),
-            ("leaves", leaves, r.leaf_rate, 0.0),
-        ):
-            moments = a[name + "_first"], a[name + "_second"]
-            adam(a[name], gradient, *moments, n_steps, rate, 0.0, l1, 0.0, gradient.shape[1], scale)
+        rates = self.rates(step)
+        scale = clip_scale((splits, leaves), rates.clip)
+        adam(self.trained["splits"], splits, n_steps, rates.splits, 0.0, rates.l1, scale)
+        adam(self.trained["leaves"], leaves, n_steps, rates.leaves, 0.0, 0.0, scale)
 
 
 class Reg1Fitting(LeafFitting):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from dtsemnet.arrays import Array
-from dtsemnet.kernels.jit import kernel
+from dtsemnet.kernels import kernel
 
 __all__ = ["population_fitness"]
 

@@ -1,8 +1,7 @@
 """One step of Adam, of RMSprop, or of gradient descent with Nesterov's momentum.
 
-Parameters are arrays of shape (3, rows, columns): values, and two moments of which
-RMSprop uses the second and Nesterov's momentum the first. Constants are those of the published
-runs of dense gradient trees.
+RMSprop uses the second of the two moments of a parameter, Nesterov's momentum the
+first. Constants are those of the published runs of dense gradient trees.
 """
 
 from __future__ import annotations
@@ -10,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from dtsemnet.arrays import Floats
-from dtsemnet.kernels.adam import adam
-from dtsemnet.kernels.jit import kernel
+from dtsemnet.kernels import kernel
+from dtsemnet.kernels.optimizer import Moments, adam
 
 __all__ = ["ADAM", "RMSPROP", "SGD", "descend"]
 
@@ -22,14 +21,29 @@ SMOOTHING, EPSILON, MOMENTUM = 0.99, 1e-5, 0.9
 
 @kernel
 def descend(
-    parameter: Floats, gradient: Floats, optimizer: int, n_steps: int, rate: float, l1: float, scale: float
+    parameter: Moments, gradient: Floats, optimizer: int, n_steps: int, rate: float, l1: float, scale: float
 ) -> None:
-    """Take step number ``n_steps`` (from 1) in place; the gradient is multiplied by ``scale``, then penalised."""
-    value, first, second = parameter[0], parameter[1], parameter[2]
-    n_rows, n_columns = value.shape
+    """Take one step, in place.
+
+    Parameters
+    ----------
+    parameter : Moments
+    gradient : array of the shape of the parameters
+    optimizer : {ADAM, RMSPROP, SGD}
+    n_steps : int
+        Number of this step, from 1.
+    rate : float
+        Learning rate.
+    l1 : float
+        Penalty on absolute values.
+    scale : float
+        The gradient is multiplied by this number before the penalty is added.
+    """
     if optimizer == ADAM:
-        adam(value, gradient, first, second, n_steps, rate, 0.0, l1, 0.0, n_columns, scale)
+        adam(parameter, gradient, n_steps, rate, 0.0, l1, scale)
         return
+    value, first, second = parameter.value, parameter.first, parameter.second
+    n_rows, n_columns = value.shape
     for i in range(n_rows):
         for j in range(n_columns):
             g = gradient[i, j] * scale + l1 * np.sign(value[i, j])

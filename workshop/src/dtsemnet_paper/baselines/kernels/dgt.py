@@ -30,22 +30,33 @@ from typing import NamedTuple
 import numpy as np
 
 from dtsemnet.arrays import Floats, Ints
-from dtsemnet.kernels.adam import squared_norm
-from dtsemnet.kernels.elementary import exp
-from dtsemnet.kernels.jit import kernel
-from dtsemnet.kernels.logits import walk
+from dtsemnet.kernels import exp, kernel
+from dtsemnet.kernels.logits import child_row, walk
+from dtsemnet.kernels.optimizer import Moments, clip_scale
+from dtsemnet.kernels.rows import Rows, gather, new_batch
 from dtsemnet_paper.baselines.kernels.descent import descend
 from dtsemnet_paper.baselines.kernels.soft import reach_nodes
 
-__all__ = ["EPSILON", "DGTRates", "dgt_epoch", "dgt_gradients"]
+__all__ = ["EPSILON", "DGTArrays", "DGTRates", "dgt_epoch", "dgt_gradients"]
 
 
 EPSILON = 1e-5
 """Added to the variance of a batch."""
 
 
+class DGTArrays(NamedTuple):
+    """The parameters of the network, or their gradients."""
+
+    splits: Floats
+    """(splits, features + 1)"""
+    norm: Floats
+    """(splits, 2): gain and shift of the batch normalisation; no rows if there is none."""
+    leaves: Floats
+    """(leaves * outputs, features + 1 or 1); for classes their logits."""
+
+
 class DGTRates(NamedTuple):
-    """Step size and penalties of one epoch."""
+    """Optimizer, learning rate and penalties of one epoch."""
 
     optimizer: int
     rate: float
@@ -114,14 +125,10 @@ def _score_slopes(right: Floats, children: Ints, reach: Floats, value: Floats) -
     """Overwrite ``right`` with the slopes by the quantised scores; the leaf rows of ``value`` hold those by shares."""
     n_splits = len(right)
     for i in range(n_splits - 1, -1, -1):
-        left_row, right_row = children[i, 0], children[i, 1]
-        left_row = left_row if left_row >= 0 else n_splits + ~left_row
-        right_row = right_row if right_row >= 0 else n_splits + ~right_row
+        left_row, right_row = child_row(children[i, 0], n_splits), child_row(children[i, 1], n_splits)
         _mean(value[i], right[i], value[left_row], value[right_row])
     for i in range(n_splits):
-        left_row, right_row = children[i, 0], children[i, 1]
-        left_row = left_row if left_row >= 0 else n_splits + ~left_row
-        right_row = right_row if right_row >= 0 else n_splits + ~right_row
+        left_row, right_row = child_row(children[i, 0], n_splits), child_row(children[i, 1], n_splits)
         _pull(value[0], right[i], reach[left_row], reach[right_row], value[left_row], value[right_row])
 
 
@@ -199,32 +206,23 @@ def _leaf_slopes(leaves: Floats, design: Floats, slope: Floats, value: Floats) -
 
 
 @kernel
-def dgt_gradients(
-    batch: Floats,
-    y: Floats,
-    weight: Floats,
-    children: Ints,
-    splits: Floats,
-    norm: Floats,
-    leaves: Floats,
-    classes: bool,
-    split_gradient: Floats,
-    norm_gradient: Floats,
-    leaf_gradient: Floats,
-) -> float:
+def dgt_gradients(batch: Rows, children: Ints, parameters: DGTArrays, classes: bool, gradients: DGTArrays) -> float:
     """Write the relaxed gradients of the loss of a batch by all parameters; return the loss of the hard tree.
 
     Parameters
     ----------
-    batch : (rows, features + 1), a column of ones last
-    y : (rows, outputs), for classes their indicators
-    weight : (rows,), summing to 1
-    children : of a complete tree
-    norm : (splits, 2), gain and shift of the batch normalisation; no rows for none
-    leaves : (leaves * outputs, features + 1 or 1), for classes their logits
+    batch : Rows
+        Features with a column of ones last; targets (rows, outputs), indicators for classes; weights that sum to 1.
+    children : (splits, 2)
+        Those of a complete tree.
+    parameters, gradients : DGTArrays
+    classes : bool
+        Cross-entropy if True, squared error if False.
     """
-    n_samples, n_splits, n_outputs, dtype = len(batch), len(splits), y.shape[1], splits.dtype
-    standard = np.dot(splits, batch.T)
+    X, y, weight = batch.X, batch.y, batch.weight
+    splits, norm, leaves = parameters.splits, parameters.norm, parameters.leaves
+    n_samples, n_splits, n_outputs, dtype = len(X), len(splits), y.shape[1], splits.dtype
+    standard = np.dot(splits, X.T)
     score, spread = standard, np.empty(len(norm), dtype)
     if len(norm) > 0:
         _normalise(standard, spread)
@@ -234,14 +232,14 @@ def dgt_gradients(
                 score[i, b] = norm[i, 0] * standard[i, b] + norm[i, 1]
     leaf = np.empty(n_samples, np.int64)
     walk(score, children, leaf)
-    design = batch if leaves.shape[1] == batch.shape[1] else np.ones((n_samples, 1), dtype)
+    design = X if leaves.shape[1] == X.shape[1] else np.ones((n_samples, 1), dtype)
     slope = np.empty((n_outputs, n_samples), dtype)
     _answer(leaf, leaves, design, slope)
     loss = _class_slopes(slope, y, weight) if classes else _number_slopes(slope, y, weight)
-    leaf_gradient[:, :] = 0
+    gradients.leaves[:, :] = 0
     for b in range(n_samples):
         for o in range(n_outputs):
-            into, x, g = leaf_gradient[leaf[b] * n_outputs + o], design[b], slope[o, b]
+            into, x, g = gradients.leaves[leaf[b] * n_outputs + o], design[b], slope[o, b]
             for j in range(len(x)):
                 into[j] += g * x[j]
     right, reach = np.empty_like(score), np.empty((2 * n_splits + 1, n_samples), dtype)
@@ -255,58 +253,43 @@ def dgt_gradients(
         for b in range(n_samples):
             right[i, b] = two * right[i, b] if abs(score[i, b]) <= one else zero
     if len(norm) > 0:
-        _through_norm(right, standard, norm, spread, norm_gradient)
-    np.dot(right, batch, split_gradient)
+        _through_norm(right, standard, norm, spread, gradients.norm)
+    np.dot(right, X, gradients.splits)
     return loss
 
 
 @kernel
 def dgt_epoch(
-    X: Floats,
-    y: Floats,
-    weight: Floats,
+    rows: Rows,
     order: Ints,
     batch_size: int,
     children: Ints,
-    splits: Floats,
-    norm: Floats,
-    leaves: Floats,
+    splits: Moments,
+    norm: Moments,
+    leaves: Moments,
     classes: bool,
     n_steps: int,
     rates: DGTRates,
 ) -> tuple[float, int]:
-    """Train for one epoch, in place; parameters are (3, ...) arrays: values and two moments.
+    """Train for one epoch, in place.
 
     Returns the sum of the losses over rows and the number of steps taken; the sum is not finite if a batch went wrong.
     """
-    dtype = splits.dtype
-    batch_buffer, y_buffer = np.ones((batch_size, X.shape[1] + 1), dtype), np.empty((batch_size, y.shape[1]), dtype)
-    weight_buffer = np.empty(batch_size, dtype)
-    split_gradient, norm_gradient = np.empty_like(splits[0]), np.zeros_like(norm[0])
-    leaf_gradient = np.empty_like(leaves[0])
+    buffer, parameters = new_batch(rows, batch_size), DGTArrays(splits.value, norm.value, leaves.value)
+    gradients = DGTArrays(np.empty_like(splits.value), np.zeros_like(norm.value), np.empty_like(leaves.value))
     total, taken = 0.0, 0
     for start in range(0, len(order), batch_size):
-        size = min(batch_size, len(order) - start)
+        batch = gather(rows, order[start : start + batch_size], buffer)
+        size = len(batch.weight)
         for r in range(size):
-            row = order[start + r]
-            for j in range(X.shape[1]):
-                batch_buffer[r, j] = X[row, j]
-            for o in range(y.shape[1]):
-                y_buffer[r, o] = y[row, o]
-            weight_buffer[r] = weight[row] / size
-        loss = dgt_gradients(
-            batch_buffer[:size], y_buffer[:size], weight_buffer[:size], children, splits[0], norm[0], leaves[0],
-            classes, split_gradient, norm_gradient, leaf_gradient,
-        )  # fmt: skip
-        total += loss * size
-        if not np.isfinite(loss):
+            batch.weight[r] = batch.weight[r] / size
+        value = dgt_gradients(batch, children, parameters, classes, gradients)
+        total += value * size
+        if not np.isfinite(value):
             break
         taken += 1
-        scale = 1.0
-        if rates.clip > 0:
-            square = squared_norm(split_gradient) + squared_norm(norm_gradient) + squared_norm(leaf_gradient)
-            scale = min(1.0, rates.clip / (np.sqrt(square) + 1e-6))
-        descend(splits, split_gradient, rates.optimizer, n_steps + taken, rates.rate, rates.split_l1, scale)
-        descend(norm, norm_gradient, rates.optimizer, n_steps + taken, rates.rate, 0.0, scale)
-        descend(leaves, leaf_gradient, rates.optimizer, n_steps + taken, rates.rate, rates.leaf_l1, scale)
+        scale = clip_scale((gradients.splits, gradients.norm, gradients.leaves), rates.clip)
+        descend(splits, gradients.splits, rates.optimizer, n_steps + taken, rates.rate, rates.split_l1, scale)
+        descend(norm, gradients.norm, rates.optimizer, n_steps + taken, rates.rate, 0.0, scale)
+        descend(leaves, gradients.leaves, rates.optimizer, n_steps + taken, rates.rate, rates.leaf_l1, scale)
     return total, taken

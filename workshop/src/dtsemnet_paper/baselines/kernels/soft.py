@@ -19,17 +19,35 @@ Arrays are laid out as (nodes x batch), as in :mod:`dtsemnet.kernels.logits`.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from dtsemnet.arrays import Floats, Ints
-from dtsemnet.kernels.adam import adam, squared_norm
-from dtsemnet.kernels.elementary import exp
-from dtsemnet.kernels.jit import kernel
+from dtsemnet.kernels import exp, kernel
+from dtsemnet.kernels.logits import child_row
+from dtsemnet.kernels.optimizer import Moments, adam, clip_scale
+from dtsemnet.kernels.rows import BLOCK, Rows, gather, gather_features, new_batch
 
-__all__ = ["gate_slopes", "reach_nodes", "soft_epoch", "soft_gradients", "soft_outputs"]
+__all__ = ["SoftLoss", "SoftRates", "gate_slopes", "reach_nodes", "soft_epoch", "soft_gradients", "soft_outputs"]
 
 
-BLOCK = 256
+class SoftLoss(NamedTuple):
+    """The settings of the loss."""
+
+    classes: bool
+    """Leaves hold the logits of classes if True, models of numbers if False."""
+    temperature: float
+    penalty: Floats
+    """Weight of the balance of each split, (splits,)."""
+
+
+class SoftRates(NamedTuple):
+    """Learning rate, weight decay of the splits and largest norm of the gradient (0 for no limit) of one epoch."""
+
+    rate: float
+    decay: float
+    clip: float
 
 
 @kernel
@@ -38,9 +56,7 @@ def reach_nodes(right: Floats, children: Ints, reach: Floats) -> None:
     n_splits = len(right)
     reach[0, :] = 1
     for i in range(n_splits):
-        left_row, right_row = children[i, 0], children[i, 1]
-        left_row = left_row if left_row >= 0 else n_splits + ~left_row
-        right_row = right_row if right_row >= 0 else n_splits + ~right_row
+        left_row, right_row = child_row(children[i, 0], n_splits), child_row(children[i, 1], n_splits)
         _share_out(reach[i], right[i], reach[left_row], reach[right_row])
 
 
@@ -56,9 +72,7 @@ def gate_slopes(right: Floats, children: Ints, reach: Floats, value: Floats) -> 
     """Overwrite ``right`` with the slopes by ``u``; the leaf rows of ``value`` hold losses, split rows are added to."""
     n_splits = len(right)
     for i in range(n_splits - 1, -1, -1):
-        left_row, right_row = children[i, 0], children[i, 1]
-        left_row = left_row if left_row >= 0 else n_splits + ~left_row
-        right_row = right_row if right_row >= 0 else n_splits + ~right_row
+        left_row, right_row = child_row(children[i, 0], n_splits), child_row(children[i, 1], n_splits)
         _gather_up(value[i], reach[i], right[i], value[left_row], value[right_row])
 
 
@@ -84,14 +98,14 @@ def _open_gates(scores: Floats, temperature: float) -> None:
 @kernel
 def _log_softmax(logit: Floats) -> Floats:
     """Logarithm of the class probabilities of each leaf, (leaves x classes)."""
-    found = np.empty_like(logit)
+    log_p = np.empty_like(logit)
     for j in range(len(logit)):
         top, total = logit[j].max(), 0.0
         for c in range(logit.shape[1]):
             total += np.exp(logit[j, c] - top)
         for c in range(logit.shape[1]):
-            found[j, c] = logit[j, c] - top - np.log(total)
-    return found
+            log_p[j, c] = logit[j, c] - top - np.log(total)
+    return log_p
 
 
 @kernel
@@ -151,15 +165,11 @@ def _balance(right: Floats, reach: Floats, weight: Floats, penalty: Floats, valu
 
 @kernel
 def soft_gradients(
-    batch: Floats,
-    y: Floats,
-    weight: Floats,
+    batch: Rows,
     children: Ints,
     splits: Floats,
     leaves: Floats,
-    classes: bool,
-    temperature: float,
-    penalty: Floats,
+    loss: SoftLoss,
     split_gradient: Floats,
     leaf_gradient: Floats,
 ) -> float:
@@ -167,89 +177,71 @@ def soft_gradients(
 
     Parameters
     ----------
-    batch : (rows, features + 1), a column of ones last
-    y : (rows, outputs), for classes their indicators
-    weight : (rows,), summing to 1
-    leaves : (leaves, classes), or (leaves * outputs, features + 1 or 1) where leaves hold numbers
-    penalty : (splits,), weight of the balance of each split
+    batch : Rows
+        Features with a column of ones last; targets (rows, outputs), indicators for classes; weights that sum to 1.
+    children : (splits, 2)
+    splits, split_gradient : (splits, features + 1)
+    leaves, leaf_gradient : (leaves, classes), or (leaves * outputs, features + 1 or 1) if leaves hold numbers
+    loss : SoftLoss
     """
-    n_samples, n_splits, dtype = len(batch), len(splits), splits.dtype
+    X, y, weight = batch.X, batch.y, batch.weight
+    n_samples, n_splits, dtype = len(X), len(splits), splits.dtype
     right, pull = np.empty((n_splits, n_samples), dtype), np.empty((n_splits, n_samples), dtype)
-    np.dot(splits, batch.T, right)
-    _open_gates(right, temperature)
+    np.dot(splits, X.T, right)
+    _open_gates(right, loss.temperature)
     reach, value = np.empty((2 * n_splits + 1, n_samples), dtype), np.empty((2 * n_splits + 1, n_samples), dtype)
     reach_nodes(right, children, reach)
-    total = _balance(right, reach, weight, penalty, value, pull)
-    if classes:
+    total = _balance(right, reach, weight, loss.penalty, value, pull)
+    if loss.classes:
         shares = reach[n_splits:].copy()
         _class_losses(y, weight, leaves, shares, value[n_splits:], leaf_gradient)
     else:
-        design = batch if leaves.shape[1] == batch.shape[1] else np.ones((n_samples, 1), dtype)
+        design = X if leaves.shape[1] == X.shape[1] else np.ones((n_samples, 1), dtype)
         _number_losses(y, weight, leaves, design, reach[n_splits:], value[n_splits:], leaf_gradient)
     for j in range(n_splits, 2 * n_splits + 1):
         for b in range(n_samples):
             total += reach[j, b] * value[j, b]
     gate_slopes(right, children, reach, value)
-    inverse = dtype.type(1 / temperature)
+    inverse = dtype.type(1 / loss.temperature)
     for i in range(n_splits):
         for b in range(n_samples):
             right[i, b] = (right[i, b] + pull[i, b]) * inverse
-    np.dot(right, batch, split_gradient)
+    np.dot(right, X, split_gradient)
     return total
 
 
 @kernel
 def soft_epoch(
-    X: Floats,
-    y: Floats,
-    weight: Floats,
+    rows: Rows,
     order: Ints,
     batch_size: int,
     children: Ints,
-    splits: Floats,
-    leaves: Floats,
-    classes: bool,
-    temperature: float,
-    penalty: Floats,
+    splits: Moments,
+    leaves: Moments,
     n_steps: int,
-    rate: float,
-    decay: float,
-    clip: float,
+    loss: SoftLoss,
+    rates: SoftRates,
 ) -> tuple[float, int]:
-    """Train for one epoch by Adam, in place; parameters are (3, ...) arrays: values and two moments.
+    """Train for one epoch by Adam, in place.
 
     Returns the sum of the losses over rows and the number of steps taken; the sum is not finite if a batch went wrong.
     """
-    dtype = splits.dtype
-    batch_buffer, y_buffer = np.ones((batch_size, X.shape[1] + 1), dtype), np.empty((batch_size, y.shape[1]), dtype)
-    weight_buffer = np.empty(batch_size, dtype)
-    split_gradient, leaf_gradient = np.empty_like(splits[0]), np.empty_like(leaves[0])
+    buffer = new_batch(rows, batch_size)
+    split_gradient, leaf_gradient = np.empty_like(splits.value), np.empty_like(leaves.value)
     total, taken = 0.0, 0
     for start in range(0, len(order), batch_size):
-        size = min(batch_size, len(order) - start)
+        batch = gather(rows, order[start : start + batch_size], buffer)
+        size = len(batch.weight)
         for r in range(size):
-            row = order[start + r]
-            for j in range(X.shape[1]):
-                batch_buffer[r, j] = X[row, j]
-            for o in range(y.shape[1]):
-                y_buffer[r, o] = y[row, o]
-            weight_buffer[r] = weight[row] / size
-        loss = soft_gradients(
-            batch_buffer[:size], y_buffer[:size], weight_buffer[:size], children, splits[0], leaves[0], classes,
-            temperature, penalty, split_gradient, leaf_gradient,
-        )  # fmt: skip
-        total += loss * size
-        if not np.isfinite(loss):
+            batch.weight[r] = batch.weight[r] / size
+        value = soft_gradients(batch, children, splits.value, leaves.value, loss, split_gradient, leaf_gradient)
+        total += value * size
+        if not np.isfinite(value):
             break
         taken += 1
-        scale = 1.0
-        if clip > 0:
-            scale = min(1.0, clip / (np.sqrt(squared_norm(split_gradient) + squared_norm(leaf_gradient)) + 1e-6))
-        for parameter, gradient, shrink in ((splits, split_gradient, decay), (leaves, leaf_gradient, 0.0)):
-            adam(
-                parameter[0], gradient, parameter[1], parameter[2], n_steps + taken, rate, shrink, 0.0, 0.0,
-                gradient.shape[1], scale,
-            )  # fmt: skip
+        scale = clip_scale((split_gradient, leaf_gradient), rates.clip)
+        adam(splits, split_gradient, n_steps + taken, rates.rate, rates.decay, 0.0, scale)
+        adam(leaves, leaf_gradient, n_steps + taken, rates.rate, 0.0, 0.0, scale)
     return total, taken
 
 
@@ -258,14 +250,12 @@ def soft_outputs(
     X: Floats, children: Ints, splits: Floats, leaves: Floats, n_outputs: int, temperature: float
 ) -> Floats:
     """Mean output of the leaves, weighed by the probability of reaching them: shape (rows, outputs)."""
-    n_splits, found = len(splits), np.empty((len(X), n_outputs), splits.dtype)
+    n_splits, mean = len(splits), np.empty((len(X), n_outputs), splits.dtype)
     linear = leaves.shape[1] == X.shape[1] + 1
     for start in range(0, len(X), BLOCK):
         size = min(BLOCK, len(X) - start)
-        batch = np.ones((size, X.shape[1] + 1), splits.dtype)
-        for r in range(size):
-            for j in range(X.shape[1]):
-                batch[r, j] = X[start + r, j]
+        batch = np.empty((size, X.shape[1] + 1), splits.dtype)
+        gather_features(X, np.arange(start, start + size), batch)
         right, reach = np.dot(splits, batch.T), np.empty((2 * n_splits + 1, size), splits.dtype)
         _open_gates(right, temperature)
         reach_nodes(right, children, reach)
@@ -276,5 +266,5 @@ def soft_outputs(
                 total = 0.0
                 for j in range(n_splits + 1):
                     total += reach[n_splits + j, b] * output[j * n_outputs + o, b]
-                found[start + b, o] = total
-    return found
+                mean[start + b, o] = total
+    return mean

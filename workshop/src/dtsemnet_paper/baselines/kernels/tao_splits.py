@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from dtsemnet.arrays import Array, Floats, Ints
-from dtsemnet.kernels.jit import kernel
+from dtsemnet.kernels import kernel
 
 __all__ = ["best_threshold", "sparse_logistic", "walk"]
 

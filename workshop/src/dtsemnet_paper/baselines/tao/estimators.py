@@ -21,7 +21,7 @@ import numpy as np
 
 from dtsemnet.fit.data import Sample, Scaling
 from dtsemnet.fit.fitting import TrainingData
-from dtsemnet.kernels.threads import one_thread
+from dtsemnet.kernels import one_thread
 from dtsemnet.training import History
 from dtsemnet.tree import Tree
 from dtsemnet_paper.baselines.common import (
