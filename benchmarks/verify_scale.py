@@ -26,11 +26,10 @@ from measure import cpu_time, machine, one_thread, table
 
 from dtsemnet.tree import Model, Topology, Tree, as_model
 from dtsemnet.verify import Domain, reachable_leaves, robustness
-from dtsemnet.verify.proof.encoded_domain import bind
+from dtsemnet.verify.proof.encoded_domain import bind, bind_around
+from dtsemnet.verify.proof.exploration import Cuts, Region
 from dtsemnet.verify.proof.linear_programs import interior
-from dtsemnet.verify.proof.nearest import Found, _try_leaf
-from dtsemnet.verify.proof.regions import Cuts, Region
-from dtsemnet.verify.questions.robustness import around, measure
+from dtsemnet.verify.proof.nearest import NearestPoint, distance_from, try_leaf
 
 HERE = Path(__file__).parent
 N_FEATURES, N_DIGITS, N_WITHOUT = 16, 100, 3
@@ -137,12 +136,12 @@ def _ask_all(model: Model, x: Any) -> float:
     """The radius from the programs of all leaves of other classes, no bound on the path used."""
     row = np.asarray(x, dtype=np.float64)
     own = model.tree.leaf_class[int(model.apply(row[None])[0])]
-    space = around(model, row, 10.0 * (1.0 + float(np.abs(row).max())))
-    cuts, distance = Cuts(space), measure(space, row, "inf")
+    encoded = bind_around(model, row, 10.0 * (1.0 + float(np.abs(row).max())))
+    cuts, distance = Cuts(encoded), distance_from(encoded, row, "inf")
     best = np.inf
     for leaf, region in enumerate(_regions(cuts)):
         if model.tree.leaf_class[leaf] != own and not region.empty:
-            best = min(best, _try_leaf(cuts, distance, region, leaf, 0.0, Found()))
+            best = min(best, try_leaf(cuts, distance, region, leaf, 0.0, NearestPoint()))
     return best
 
 

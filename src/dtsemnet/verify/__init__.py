@@ -1,26 +1,25 @@
-"""Proofs about a tree, by linear programming, with certificates."""
+"""Proofs about a tree on a domain, by linear programming, with certificates in rational arithmetic.
 
-from dtsemnet.verify.proof.decide import Proof, Verdict
+``questions`` has one file per question. They rest on ``proof``: domains, the walk over a tree, linear
+programs, and certificates, in which every proof ends.
+"""
+
 from dtsemnet.verify.proof.domain import Domain
+from dtsemnet.verify.proof.exploration import Exploration, Proof, Reachability, Verdict, explore
 from dtsemnet.verify.questions.audit import Report, Statement, audit
 from dtsemnet.verify.questions.counterfactual import Counterfactual, counterfactual
 from dtsemnet.verify.questions.equivalence import Difference, Disagreement, difference, equivalent
 from dtsemnet.verify.questions.jump import Jump, largest_jump
 from dtsemnet.verify.questions.monotone import Monotone, monotone
 from dtsemnet.verify.questions.output_bounds import Extreme, OutputBounds, lipschitz, output_bounds
-from dtsemnet.verify.questions.reachability import (
-    Answer,
-    Reachability,
-    never,
-    possible_classes,
-    prune_unreachable,
-    reachable_leaves,
-)
+from dtsemnet.verify.questions.reachability import Answer, never, possible_classes, prune_unreachable, reachable_leaves
 from dtsemnet.verify.questions.robustness import Certified, Robustness, certify, robustness
 from dtsemnet.verify.questions.simplify import Simplified, simplify
 
 __all__ = [
     "Domain",
+    "Exploration",
+    "explore",
     "Reachability",
     "Answer",
     "Verdict",

@@ -44,7 +44,7 @@ def test_data_frame_gives_ranges_categories_and_missing_columns():
         (lambda: reachable_leaves(TREE, Domain(0, 1, missing=[0])), "refuses missing values"),
         (lambda: reachable_leaves(TREE, Domain(0, 1, integer=[7])), "numbered from 0 to 1"),
         (lambda: Domain(0, 1).narrow({"x0": (1, 0)}), "must go from low to high"),
-        (lambda: Domain(0, 1).narrow({"x0": 3}), "two numbers a column"),
+        (lambda: Domain(0, 1).narrow({"x0": 3}), "two numbers per column"),
         (lambda: reachable_leaves(TREE, Domain(0, 1).narrow({"x0": (2, 3)})), "leaves nothing of column 'x0'"),
     ],
 )
@@ -55,10 +55,10 @@ def test_bad_input_is_refused_by_name(make, message):
 
 def test_narrowed_columns_are_those_of_a_smaller_box():
     narrow = Domain(-2.0, 2.0).narrow({"x0": (-1, 5)}).narrow({0: (0.5, 1.5), "x1": (-9, 1)})
-    space = bind(as_model(TREE), narrow)
-    assert_array_equal(space.lower, [0.5, -2])
-    assert_array_equal(space.upper, [1.5, 1])
-    assert not space.holds(np.array([0.0, 0.0]))
+    encoded = bind(as_model(TREE), narrow)
+    assert_array_equal(encoded.lower, [0.5, -2])
+    assert_array_equal(encoded.upper, [1.5, 1])
+    assert not encoded.contains(np.array([0.0, 0.0]))
     opened = Domain(-np.inf, np.inf).narrow({"x0": (0, 1), "x1": (0, 1)})  # no other end is needed
     assert reachable_leaves(TREE, opened).reachable == [0, 1]
     categories = make_model("mixed class")
@@ -87,21 +87,21 @@ def test_domain_of_another_type_is_refused():
 
 
 def test_constraints_are_checked_without_rounding():
-    space = bind(as_model(TREE), Domain(-2, 2, A=[[0.1, 0.2]], b=[0.3]))
-    assert not space.holds(np.array([1.0, 1.0]))  # 0.1 + 0.2 > 0.3 as the doubles are
-    assert space.holds(np.array([1.0, 0.9999999999999998]))
+    encoded = bind(as_model(TREE), Domain(-2, 2, A=[[0.1, 0.2]], b=[0.3]))
+    assert not encoded.contains(np.array([1.0, 1.0]))  # 0.1 + 0.2 > 0.3 as the doubles are
+    assert encoded.contains(np.array([1.0, 0.9999999999999998]))
 
 
 def test_mapped_columns_have_the_images_of_their_ends():
     model = make_model("tanh")
-    space = bind(model, Domain(-3.0, 3.0))
+    encoded = bind(model, Domain(-3.0, 3.0))
     ends = model.transform(np.array([[-3.0] * 8, [3.0] * 8]))
-    assert_array_equal(space.lower, ends.min(axis=0))
-    assert_array_equal(space.upper, ends.max(axis=0))
+    assert_array_equal(encoded.lower, ends.min(axis=0))
+    assert_array_equal(encoded.upper, ends.max(axis=0))
     rows = np.random.default_rng(0).uniform(-3, 3, (500, 8))
     features = model.transform(rows)
-    assert ((space.lower <= features) & (features <= space.upper)).all()
-    assert all(space.holds(space.row(z)) for z in features)
+    assert ((encoded.lower <= features) & (features <= encoded.upper)).all()
+    assert all(encoded.contains(encoded.row(z)) for z in features)
 
 
 def test_constraint_on_a_clipped_column_is_refused():

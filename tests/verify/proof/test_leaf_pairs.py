@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from dtsemnet.verify.proof.product_tree import product
+from dtsemnet.verify.proof.leaf_pairs import product
 from strategies import trees
 from verify.oracle import grid
 

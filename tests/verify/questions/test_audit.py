@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from dtsemnet.tree import Topology, Tree
-from dtsemnet.verify import Domain, audit, certify
+from dtsemnet.verify import Domain, audit, certify, never, output_bounds, possible_classes, reachable_leaves
+from dtsemnet.verify.proof import exploration
 
 
 def test_report_lists_every_leaf_output_and_share():
@@ -46,3 +48,34 @@ def test_time_that_runs_out_is_told():
     said = audit(tree, Domain(-1, 1), monotone_in=[0], time_limit=0.0).statements[0]
     assert said.status == "undecided"
     assert "is not ruled out" in said.shown_by
+
+
+@pytest.fixture
+def explorations(monkeypatch):
+    """Trees that were explored, in order."""
+    explored = []
+    explore_leaves = exploration.explore_leaves
+
+    def counted(cuts, *args, **options):
+        explored.append(cuts.tree)
+        return explore_leaves(cuts, *args, **options)
+
+    monkeypatch.setattr(exploration, "explore_leaves", counted)
+    return explored
+
+
+def test_one_exploration_serves_the_whole_audit(explorations):
+    rng = np.random.default_rng(0)
+    tree = Tree(
+        Topology.complete(4), rng.normal(size=(15, 3)), rng.normal(size=15), np.eye(3)[rng.integers(0, 3, 16)],
+        class_names=["a", "b", "c"],
+    )  # fmt: skip
+    domain = Domain(-1, 1)
+    report = audit(tree, domain, never_output=["a", "b", "c"])
+    assert explorations == [tree]
+    # The questions alone give the same answers, each by an exploration of its own.
+    assert [said.status for said in report.statements] == [never(tree, domain, name).status for name in "abc"]
+    assert report.classes == {name: verdict.status for name, verdict in possible_classes(tree, domain).items()}
+    assert report.leaves.unreachable == reachable_leaves(tree, domain).unreachable
+    assert [str(bounds) for bounds in report.outputs] == [str(bounds) for bounds in output_bounds(tree, domain)]
+    assert explorations == [tree] * 7

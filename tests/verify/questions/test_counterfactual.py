@@ -121,7 +121,7 @@ def test_bad_arguments_are_named():
         counterfactual(tree, [0, 0], "maybe", domain=Domain(0, 1))
     with pytest.raises(ValueError, match="cost must be positive"):
         counterfactual(tree, [0, 0], "yes", domain=Domain(0, 1), cost={"x0": 0.0})
-    with pytest.raises(ValueError, match="one number a column"):
+    with pytest.raises(ValueError, match="one number per column"):
         counterfactual(tree, [0, 0], "yes", domain=Domain(0, 1), cost=[1.0])
     with pytest.raises(ValueError, match="x must lie in the domain"):
         counterfactual(tree, [5, 0], "yes", domain=Domain(0, 1))

@@ -164,7 +164,7 @@ def test_bad_arguments_are_named():
     tree = Tree(Topology.complete(1), [[1.0, 1.0]], [0.0], [[1, 0], [0, 1]], class_names=["a", "b"])
     with pytest.raises(ValueError, match="norm must be"):
         robustness(tree, [0, 0], 3)
-    with pytest.raises(ValueError, match="x must be one row of 2 columns"):
+    with pytest.raises(ValueError, match="x must be one row of 2 values"):
         robustness(tree, [0, 0, 0])
     with pytest.raises(ValueError, match="epsilon must be"):
         certify(tree, [[0, 0]], -1)

@@ -1,1 +1,1 @@
-"""What answers rest on: domains, walks over a tree, linear programs and their certificates."""
+"""What proofs rest on: domains, the walk over a tree, linear programs and their certificates."""

@@ -1,15 +1,15 @@
-"""Certificates: statements that are checked in rational arithmetic, whoever found them.
+"""Certificates: statements that are checked in rational arithmetic, whatever solver they came from.
 
-All speak of the points ``z`` with ``G z <= h`` in a box. For any multipliers ``y >= 0`` and
-``r = y G``, whatever solver they came from and however it rounded:
+All of them are about the points ``z`` with ``G z <= h`` in a box. For any multipliers ``y >= 0`` and
+``r = y G``, however the solver rounded:
 
 - *infeasible*, if ``min over the box of r z  >  y h`` (Farkas);
 - *bound*, ``c z >= min over the box of (c + r) z  -  y h``;
 - *distance*, ``|z - z0| >= y (G z0 - h) / |r|``, in the dual norm of ``r``.
 
-A double is a fraction, so the sums are exact, and what a solver's tolerance left over is in
-``r``, where the box absorbs it. A wrong multiplier makes a weaker statement, never a wrong one.
-Denominators are powers of two, so sums are taken in integers and reduced once.
+A double is a fraction, so the sums are exact. What a solver's tolerance left over is part of
+``r``, and the minimum over the box accounts for it. A wrong multiplier makes a weaker statement,
+never a wrong one. Denominators are powers of two, so sums are taken in integers and reduced once.
 """
 
 from __future__ import annotations
@@ -18,12 +18,27 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal
 
 import numpy as np
 
 from dtsemnet.arrays import Floats
 
-__all__ = ["Farkas", "LinearBound", "box_minimum", "combine", "distance_bound", "exact_dot"]
+__all__ = [
+    "Farkas",
+    "LinearBound",
+    "Norm",
+    "box_minimum",
+    "combine",
+    "distance_bound",
+    "exact_dot",
+    "exact_value",
+    "round_down",
+    "round_up",
+]
+
+Norm = Literal["inf", "1", "2"]
+"""How distances are measured: the largest change, the sum of changes, or the Euclidean norm."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +57,7 @@ class Farkas:
     bound: Floats
     """Right-hand sides."""
     multiplier: Floats
-    """One number >= 0 for each row."""
+    """One number >= 0 per row."""
     lower: Floats
     upper: Floats
 
@@ -99,6 +114,35 @@ def exact_dot(left: Floats, right: Floats) -> Fraction:
     return _dot(left.tolist(), right.tolist())
 
 
+def exact_value(coef: Floats, constant: float, z: Sequence[Fraction]) -> Fraction:
+    """Evaluate ``coef . z + constant`` at a rational point, without rounding.
+
+    Examples
+    --------
+    >>> exact_value(np.array([3.0]), 1.0, [Fraction(1, 3)])
+    Fraction(2, 1)
+    """
+    return sum((Fraction(c) * x for c, x in zip(coef.tolist(), z) if c), Fraction(constant))
+
+
+def round_down(value: Fraction) -> float:
+    """The largest double that is not above a fraction.
+
+    Examples
+    --------
+    >>> round_down(Fraction(1, 10)) < Fraction(1, 10) < round_up(Fraction(1, 10)), round_down(Fraction(1, 4))
+    (True, 0.25)
+    """
+    number = float(value)
+    return number if Fraction(number) <= value else float(np.nextafter(number, -np.inf))
+
+
+def round_up(value: Fraction) -> float:
+    """The least double that is not below a fraction."""
+    number = float(value)
+    return number if Fraction(number) >= value else float(np.nextafter(number, np.inf))
+
+
 def combine(multiplier: Floats, rows: Floats) -> list[Fraction]:
     """Add up rows times multipliers, without rounding."""
     used = np.flatnonzero(multiplier)
@@ -112,12 +156,12 @@ def box_minimum(row: list[Fraction], lower: Floats, upper: Floats) -> Fraction:
 
 
 def distance_bound(
-    rows: Floats, bound: Floats, multiplier: Floats, center: Floats, weight: Floats, norm: str
+    rows: Floats, bound: Floats, multiplier: Floats, center: Floats, weight: Floats, norm: Norm
 ) -> Fraction | None:
     """Bound the weighted distance of ``center`` to the points that satisfy all rows, from below.
 
-    The distance is the norm of ``weight * (z - center)``; a column of weight infinity is held. ``norm`` is "inf", "1"
-    or "2". None says that no point satisfies the rows.
+    The distance is the norm of ``weight * (z - center)``; a column of infinite weight is held. None means that no point
+    satisfies the rows.
 
     Examples
     --------
@@ -131,11 +175,11 @@ def distance_bound(
     if height <= 0:
         return Fraction(0)
     size = _dual_norm([r for r, moves in zip(combined, free) if moves], weight[free].tolist(), norm)
-    # Without a column that moves, rows that do not hold never will.
+    # If no column moves, rows that do not hold never will.
     return height / size if size else None
 
 
-def _dual_norm(row: list[Fraction], weight: list[float], norm: str) -> Fraction:
+def _dual_norm(row: list[Fraction], weight: list[float], norm: Norm) -> Fraction:
     """Dual norm of a row whose entries are divided by weights; a root is rounded up."""
     if norm == "1":
         return max((abs(r) / Fraction(w) for r, w in zip(row, weight)), default=Fraction(0))
@@ -163,7 +207,7 @@ def _dot(left: Sequence[float | Fraction], right: Sequence[float | Fraction]) ->
 
 
 def _root_above(square: Fraction) -> Fraction:
-    """A fraction not below the square root, near to it."""
+    """A fraction slightly above the square root."""
     if square == 0:
         return Fraction(0)
     shift = 128 - (square.numerator.bit_length() - square.denominator.bit_length())

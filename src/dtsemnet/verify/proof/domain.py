@@ -212,7 +212,7 @@ def _range(name: Name, ends: Any) -> tuple[float, float]:
     try:
         low, high = (float(end) for end in ends)
     except (TypeError, ValueError):
-        raise ValueError(f"ranges must hold two numbers a column, got {ends!r} for column {name!r}.") from None
+        raise ValueError(f"ranges must hold two numbers per column, got {ends!r} for column {name!r}.") from None
     if not low <= high:
         raise ValueError(f"ranges of column {name!r} must go from low to high, got {low} and {high}.")
     return low, high
@@ -221,7 +221,7 @@ def _range(name: Name, ends: Any) -> tuple[float, float]:
 def _end(name: str, given: ArrayLike) -> Floats:
     array = np.asarray(given)
     if array.ndim > 1 or array.dtype.kind not in "fiub":
-        raise ValueError(f"{name} must be a number or one number a column, got {array.dtype} of shape {array.shape}.")
+        raise ValueError(f"{name} must be a number or one number per column, got {array.dtype} of shape {array.shape}.")
     array = array.astype(np.float64)
     if np.isnan(array).any():
         raise ValueError(f"{name} must not hold NaN; write -inf or inf for a column without an end.")

@@ -1,15 +1,19 @@
-"""A domain as the tree sees it: a box of features, rows, and which features are integers.
+"""A domain as the tree sees it: a box of features, linear rows, and which features are integers.
 
-An encoder maps each column by itself and never turns the order of its numbers around by
-rounding, so the box of a feature has the images of the column's ends as its ends, exactly.
-Categories and missing marks are features that are 0 or 1. What is proved for the box of
-features therefore holds for all inputs of the domain; a witness is turned back into a row of
-columns, and counts only if that row lies in the domain and the model itself sends it there.
+An encoder maps each column by itself and never reverses the order of its numbers by rounding, so the
+box of a feature has the images of the column's ends as its ends, exactly. Categories and missing
+marks are features that are 0 or 1. What is proved for the box of features therefore holds for all
+inputs of the domain. A point of features is turned back into a row of columns, and counts as a
+witness only if that row lies in the domain and the model itself sends it where it should go.
+
+:func:`bind` is the one place where a domain meets a model, and :meth:`EncodedDomain.contains` the
+one place that judges whether a row lies in the domain.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -19,24 +23,39 @@ from dtsemnet.arrays import Array, Bools, Floats
 from dtsemnet.tree import Column, Model
 from dtsemnet.verify.proof.certificates import Farkas, exact_dot
 from dtsemnet.verify.proof.domain import Domain, Name
-from dtsemnet.verify.proof.linear_programs import interior
+from dtsemnet.verify.proof.linear_programs import Solution, interior
 
-__all__ = ["Space", "bind", "column_number"]
+__all__ = [
+    "EncodedDomain",
+    "MissingMark",
+    "bind",
+    "bind_around",
+    "column_number",
+    "deepest_point",
+    "row_numbers",
+    "points_inwards",
+    "points_towards",
+    "read_row",
+    "roundings",
+]
 
 _UNIT = 2.0**-53
 
 
-class Mark(NamedTuple):
-    """What a missing mark does to the number beside it."""
+class MissingMark(NamedTuple):
+    """What a feature that marks missing values does to the number beside it."""
 
     number: int
+    """Feature of the number."""
     fill: float
+    """Value of that feature if the number is missing."""
     low: float
+    """Ends of that feature if the number is present."""
     high: float
 
 
 @dataclass(frozen=True, eq=False)
-class Space:
+class EncodedDomain:
     """A domain in the features of a model."""
 
     model: Model
@@ -49,47 +68,23 @@ class Space:
     soft: Bools
     """Rows that come from the domain's constraints; the others say that one category holds."""
     integer: Bools
-    """Features that are integers: columns said to be, categories and missing marks."""
-    marks: dict[int, Mark]
-    first: tuple[int, ...]
-    """First feature of each column."""
-    strange: dict[int, Any]
-    """A value that stands for unknown or missing categories, by column where such may occur."""
+    """Features that are integers: columns of integers, categories and missing marks."""
+    marks: dict[int, MissingMark]
+    """Features that mark missing values, if values may be missing."""
+    unknown: dict[int, Any]
+    """By column: a value that is no category of the model, if such values (or missing ones) may occur."""
     column_lower: Floats
     column_upper: Floats
 
-    def row(self, z: Floats) -> Array:
-        """Turn features into a row of columns, to rounding."""
-        columns = self.model.encoder.columns
-        plain = all(column.categories is None for column in columns)
-        row = np.empty(len(columns), dtype=np.float64 if plain else object)
-        for j, column in enumerate(columns):
-            place = self.first[j]
-            if column.categories is None:
-                row[j] = self._number(j, column, float(z[place]))
-                if column.missing and z[place + 1] > 0.5:
-                    row[j] = np.nan
-                continue
-            part = z[place : place + len(column.categories)]
-            best = int(np.argmax(part)) if len(part) else 0
-            known = len(part) and part[best] > 0.5
-            lost = column.missing and z[place + len(part)] > 0.5
-            row[j] = column.categories[best] if known else None if lost else self.strange.get(j)
-        return row
-
-    def _number(self, j: int, column: Column, z: float) -> float:
-        x = z if column.is_identity or column.scale == 0 else z / column.scale + column.center
-        return min(max(x, float(self.column_lower[j])), float(self.column_upper[j]))
-
-    def holds(self, row: Array) -> bool:
-        """Check in exact arithmetic that a row of columns lies in the domain."""
+    def contains(self, row: Array) -> bool:
+        """Check in exact arithmetic that a row of columns lies in the domain; categories are not checked."""
         numbers = np.zeros(len(row))
         for j, column in enumerate(self.model.encoder.columns):
             if column.categories is not None:
-                continue  # made from the categories allowed
+                continue  # rows are made from the categories allowed; _check_given looks at those of users
             x = np.nan if row[j] is None else float(row[j])
             if np.isnan(x):
-                if j not in _numbers(self.model, self.domain.missing):
+                if j not in _column_numbers(self.model, self.domain.missing):
                     return False
                 continue
             if not self.column_lower[j] <= x <= self.column_upper[j]:
@@ -103,7 +98,55 @@ class Space:
         pairs = zip(self.domain.A, self.domain.b.tolist())
         return all(exact_dot(a, numbers) <= Fraction(b) for a, b in pairs)
 
-    def narrow(self, lower: Floats, upper: Floats, feature: int, low: float, high: float) -> tuple[Floats, Floats]:
+    def _check_given(self, row: Array, z: Floats) -> None:
+        """Refuse a row of the user that lies outside the domain, its categories included."""
+        if not (self.contains(row) and (self.lower <= z).all() and (z <= self.upper).all()):
+            raise ValueError(
+                "x must lie in the domain; widen the domain, or take Domain.from_data over rows that hold x."
+            )
+
+    def leaf_of(self, row: Array) -> int:
+        """The leaf that the model sends a row to."""
+        return int(self.model.apply(row[None])[0])
+
+    def encode(self, row: Array) -> Floats:
+        """The features of a row."""
+        return np.asarray(self.model.transform(row[None])[0], dtype=np.float64)
+
+    def row(self, z: Floats) -> Array:
+        """Turn features into a row of columns, up to rounding."""
+        encoder = self.model.encoder
+        row = np.empty(encoder.n_columns, dtype=np.float64 if encoder.is_numeric else object)
+        for j, (column, part) in enumerate(zip(encoder.columns, encoder.features_of_column)):
+            values = z[part]
+            is_missing = column.missing is not None and values[-1] > 0.5
+            if column.categories is None:
+                row[j] = np.nan if is_missing else self._number(j, column, float(values[0]))
+                continue
+            categories = values[: len(column.categories)]
+            best = int(np.argmax(categories)) if len(categories) else 0
+            if len(categories) and categories[best] > 0.5:
+                row[j] = column.categories[best]
+            else:
+                row[j] = None if is_missing else self.unknown.get(j)
+        return row
+
+    def _number(self, j: int, column: Column, z: float) -> float:
+        x = z if column.is_identity or column.scale == 0 else z / column.scale + column.center
+        return min(max(x, float(self.column_lower[j])), float(self.column_upper[j]))
+
+    def find_row(
+        self, points: Iterable[Floats], lower: Floats, upper: Floats, accepts: Callable[[Array], bool]
+    ) -> Array | None:
+        """Turn points into rows until one lies in the domain and the model accepts it."""
+        for point in points:
+            z = np.where(self.integer, np.round(point), point)
+            row = self.row(np.clip(z, lower, upper))
+            if self.contains(row) and accepts(row):
+                return row
+        return None
+
+    def cut(self, lower: Floats, upper: Floats, feature: int, low: float, high: float) -> tuple[Floats, Floats]:
         """Cut a box at one feature; a missing mark that is settled settles the number beside it."""
         lower, upper = lower.copy(), upper.copy()
         lower[feature], upper[feature] = low, high
@@ -113,6 +156,38 @@ class Space:
             lower[mark.number] = max(lower[mark.number], ends[0])
             upper[mark.number] = min(upper[mark.number], ends[1])
         return lower, upper
+
+    def halve(self, lower: Floats, upper: Floats, solution: Solution | None) -> list[tuple[Floats, Floats]]:
+        """Halve a box at the integer feature that is farthest from whole; no parts if all integers are settled."""
+        open_ = np.flatnonzero(self.integer & (upper > lower))
+        if not len(open_):
+            return []
+        middle = (lower + upper) / 2
+        z = middle[open_] if solution is None else solution.point[open_]
+        away = np.abs(z - np.round(z))
+        k = int(np.argmax(away))
+        j = int(open_[k])
+        at = float(np.floor(z[k])) if away[k] > 1e-6 else float(np.floor(middle[j]))
+        at = min(max(at, float(lower[j])), float(upper[j]) - 1)
+        parts = self.cut(lower, upper, j, lower[j], at), self.cut(lower, upper, j, at + 1, upper[j])
+        return [part for part in parts if (part[0] <= part[1]).all()]
+
+    def hold(self, row: Array, columns: frozenset[int] = frozenset(), *, categories: bool = True) -> EncodedDomain:
+        """Hold columns at a row's values: those named, those missing in the row, and by default categories."""
+        z = self.encode(row)
+        self._check_given(row, z)
+        lower, upper = self.lower.copy(), self.upper.copy()
+        encoder = self.model.encoder
+        for j, (column, part) in enumerate(zip(encoder.columns, encoder.features_of_column)):
+            number, mark = part.start, part.stop - 1
+            may_miss = column.categories is None and column.missing is not None
+            if j in columns or (categories and column.categories is not None) or (may_miss and z[mark] > 0.5):
+                lower[part] = upper[part] = z[part]
+            elif may_miss:
+                lower[mark] = upper[mark] = 0.0
+                if mark in self.marks:
+                    lower[number], upper[number] = self.marks[mark].low, self.marks[mark].high
+        return replace(self, lower=lower, upper=upper)
 
 
 def column_number(model: Model, name: Name) -> int:
@@ -127,66 +202,142 @@ def column_number(model: Model, name: Name) -> int:
     return int(name)
 
 
-def bind(model: Model, domain: Domain) -> Space:
-    """Read a domain for a model; refuse one that is open, empty or of another width."""
+def bind(model: Model, domain: Domain) -> EncodedDomain:
+    """Encode a domain for a model; refuse one that is open, empty or of another width."""
     if not isinstance(domain, Domain):
         raise TypeError(f"domain must be a Domain, got {type(domain).__name__}; write Domain(lower, upper).")
-    low, high = _ends(model, domain)
-    columns, d = model.encoder.columns, model.tree.n_features
-    parts: dict[str, Any] = {"lower": np.zeros(d), "upper": np.ones(d), "integer": np.zeros(d, dtype=bool)}
-    marks: dict[int, Mark] = {}
-    strange: dict[int, Any] = {}
-    groups: list[tuple[list[int], bool]] = []
-    first, place = [], 0
-    integers, may_miss = _numbers(model, domain.integer), _numbers(model, domain.missing)
-    for j, column in enumerate(columns):
-        first.append(place)
+    low, high = _column_ends(model, domain)
+    encoder, d = model.encoder, model.tree.n_features
+    box = _Box(np.zeros(d), np.ones(d), np.zeros(d, dtype=bool), {}, {}, [])
+    integers, may_miss = _column_numbers(model, domain.integer), _column_numbers(model, domain.missing)
+    for j, (column, part) in enumerate(zip(encoder.columns, encoder.features_of_column)):
         if column.categories is None:
-            _bind_number(column, place, low[j], high[j], j in may_miss, j in integers, parts, marks)
+            _bind_number(box, column, part, (low[j], high[j]), may_miss=j in may_miss, integer=j in integers)
         else:
-            _bind_categories(column, j, place, _allowed(model, domain, j), parts, groups, strange)
-        place += len(column.feature_names)
-    rows, bound = _feature_rows(model, domain, low, high, first)
+            _bind_categories(box, column, part, j, _allowed_values(model, domain, j))
+    rows, bound = _encoded_constraints(model, domain, low, high)
     n_soft = len(rows)
-    for members, exact in groups:
+    for members, exactly_one in box.groups:
         row = np.zeros(d)
         row[members] = 1.0
-        rows += [row, -row] if exact else [row]
-        bound += [1.0, -1.0] if exact else [1.0]
-    space = Space(
-        model, domain, parts["lower"], parts["upper"], np.array(rows).reshape(-1, d), np.array(bound),
-        np.arange(len(rows)) < n_soft, parts["integer"], marks, tuple(first), strange, low, high,
+        rows += [row, -row] if exactly_one else [row]
+        bound += [1.0, -1.0] if exactly_one else [1.0]
+    encoded = EncodedDomain(
+        model, domain, box.lower, box.upper, np.array(rows).reshape(-1, d), np.array(bound),
+        np.arange(len(rows)) < n_soft, box.integer, box.marks, box.unknown, low, high,
     )  # fmt: skip
-    _refuse_empty(space)
-    return space
+    _refuse_empty(encoded)
+    return encoded
 
 
-def _numbers(model: Model, names: tuple[Name, ...]) -> set[int]:
+def bind_around(model: Model, row: Array, reach: float) -> EncodedDomain:
+    """Encode the cube around a row, rounded outwards; categories and missing values are held."""
+    columns = model.encoder.columns
+    numbers = row_numbers(model, row)
+    lower, upper = np.nextafter(numbers - reach, -np.inf), np.nextafter(numbers + reach, np.inf)
+    categories: dict[Name, Any] = {j: (row[j],) for j, column in enumerate(columns) if column.categories is not None}
+    missing = [j for j, column in enumerate(columns) if column.missing and column.categories is None]
+    return bind(model, Domain(lower, upper, categories=categories, missing=missing)).hold(row)
+
+
+def read_row(model: Model, x: Any) -> Array:
+    """Read one row of columns: an array of numbers, or of objects if there are categories."""
+    row = model.encoder.read_row(x)[0]
+    return row.astype(np.float64) if model.encoder.is_numeric else row
+
+
+def row_numbers(model: Model, row: Array) -> Floats:
+    """The numbers of a row; 0 for categories, the fill for missing values."""
+    numbers = np.zeros(len(row))
+    for j, column in enumerate(model.encoder.columns):
+        if column.categories is None:
+            x = np.nan if row[j] is None else float(row[j])
+            numbers[j] = column.fill if np.isnan(x) else x
+    return numbers
+
+
+def roundings(point: Floats) -> Iterator[Floats]:
+    """The point, then the same rounded: regions without an inside hold round numbers or nothing."""
+    yield point
+    for bits in (20, 10, 6, 3):
+        with np.errstate(over="ignore"):
+            rounded = np.round(point * 2.0**bits) / 2.0**bits
+        if np.isfinite(rounded).all():
+            yield rounded
+
+
+def points_inwards(
+    point: Floats, find_inside: Callable[[], Floats | None], start: Floats | None = None
+) -> Iterator[Floats]:
+    """Points from one on the edge of a region to one inside it, then round numbers near the edge.
+
+    With ``start``, points a little farther along the way from there come first: they change no other feature.
+    """
+    yield point
+    if start is not None:
+        for share in 10.0 ** np.arange(-15.0, -9.0):
+            yield point + share * (point - start)
+    inside = find_inside()
+    if inside is not None:
+        for share in 10.0 ** np.arange(-14.0, 1.0):
+            yield point + share * (inside - point)
+    yield from roundings(point)
+
+
+def points_towards(
+    point: Floats, rows: tuple[Floats, Floats], box: tuple[Floats, Floats], known: Floats | None
+) -> Iterator[Floats]:
+    """Points from one on the edge of a region to its deepest point, then to one that is known to lie in it."""
+    soft = np.ones(len(rows[0]), dtype=bool)
+    yield from points_inwards(point, lambda: deepest_point(*rows, soft, box) if len(soft) else None)
+    if known is not None:
+        yield from points_inwards(point, lambda: known)
+
+
+def deepest_point(rows: Floats, bound: Floats, soft: Bools, box: tuple[Floats, Floats]) -> Floats | None:
+    """The point of a box that lies farthest inside the soft rows."""
+    solution = interior(rows, bound, *box, soft)
+    return None if solution is None else solution.point
+
+
+class _Box(NamedTuple):
+    """What the columns of a domain become, feature by feature."""
+
+    lower: Floats
+    upper: Floats
+    integer: Bools
+    marks: dict[int, MissingMark]
+    unknown: dict[int, Any]
+    groups: list[tuple[list[int], bool]]
+    """Features of which at most one is 1, and whether one of them is."""
+
+
+def _column_numbers(model: Model, names: tuple[Name, ...]) -> set[int]:
     return {column_number(model, name) for name in names}
 
 
-def _ends(model: Model, domain: Domain) -> tuple[Floats, Floats]:
-    """Ends of all columns, after those that are fixed."""
-    n_columns = model.encoder.n_columns
+def _column_ends(model: Model, domain: Domain) -> tuple[Floats, Floats]:
+    """Ends of all columns, after ranges and fixed values."""
+    columns, n_columns = model.encoder.columns, model.encoder.n_columns
     width = domain.A.shape[1] if domain.A is not None else domain.n_columns
     if width is not None and width != n_columns:
         raise ValueError(f"domain has {width} columns, but the model reads {n_columns}.")
     low, high = (np.array(np.broadcast_to(end, (n_columns,))) for end in (domain.lower, domain.upper))
     for name, (least, most) in domain.ranges.items():
         j = column_number(model, name)
-        if model.encoder.columns[j].categories is not None:
+        if columns[j].categories is not None:
             raise ValueError(f"ranges names column {name!r}, which has categories; restrict it by categories or fixed.")
         low[j], high[j] = max(low[j], least), min(high[j], most)
         if low[j] > high[j]:
             raise ValueError(f"ranges leaves nothing of column {name!r}: it would go from {low[j]} to {high[j]}.")
     for name, value in domain.fixed.items():
         j = column_number(model, name)
-        if model.encoder.columns[j].categories is None:
+        if columns[j].categories is None:
             number = float(value)
             if not low[j] <= number <= high[j]:
                 raise ValueError(f"fixed puts column {name!r} at {number}, outside its box [{low[j]}, {high[j]}].")
             low[j] = high[j] = number
-    for j, column in enumerate(model.encoder.columns):
+    for j, column in enumerate(columns):
         if column.categories is None and not np.isfinite([low[j], high[j]]).all():
             raise ValueError(
                 f"domain is open in column {column.name!r} ([{low[j]}, {high[j]}]), and a proof needs a bound there; "
@@ -196,78 +347,66 @@ def _ends(model: Model, domain: Domain) -> tuple[Floats, Floats]:
 
 
 def _bind_number(
-    column: Column, place: int, low: float, high: float, may_miss: bool, integer: bool,
-    parts: dict[str, Any], marks: dict[int, Mark],
-) -> None:  # fmt: skip
+    box: _Box, column: Column, part: slice, ends: tuple[float, float], *, may_miss: bool, integer: bool
+) -> None:
+    low, high = ends
     if integer:
         low, high = float(np.ceil(low)), float(np.floor(high))
         if low > high:
             raise ValueError(f"domain holds no integer in column {column.name!r}.")
-        if not column.is_affine or not column.is_identity:
+        if not column.is_identity:
             raise ValueError(
                 f"integer names column {column.name!r}, which is mapped; only plain columns may be integers."
             )
-    ends = sorted(_image(column, end) for end in (low, high))
-    parts["integer"][place] = integer
+    number, mark = part.start, part.stop - 1
+    least, most = sorted(column.map(end) for end in (low, high))
+    box.integer[number] = integer
     if may_miss:
         if column.missing is None:
             raise ValueError(f"missing names column {column.name!r}, but the model refuses missing values there.")
-        fill = _image(column, column.fill)
-        marks[place + 1] = Mark(place, fill, *ends)
-        parts["integer"][place + 1] = True
-        ends = [min(ends[0], fill), max(ends[1], fill)]
+        fill = column.map(column.fill)
+        box.marks[mark] = MissingMark(number, fill, least, most)
+        box.integer[mark] = True
+        least, most = min(least, fill), max(most, fill)
     elif column.missing is not None:
-        parts["upper"][place + 1] = 0.0
-    parts["lower"][place], parts["upper"][place] = ends
+        box.upper[mark] = 0.0
+    box.lower[number], box.upper[number] = least, most
 
 
-def _image(column: Column, x: float) -> float:
-    """The feature of a number, each operation rounded as the encoder does."""
-    z = (x - column.center) * column.scale
-    z = z if column.lower is None else max(z, column.lower)
-    return z if column.upper is None else min(z, column.upper)
-
-
-def _allowed(model: Model, domain: Domain, j: int) -> tuple[Any, ...]:
+def _allowed_values(model: Model, domain: Domain, j: int) -> tuple[Any, ...]:
     column = model.encoder.columns[j]
     assert column.categories is not None
-    given: tuple[Any, ...] = column.categories
+    allowed: tuple[Any, ...] = column.categories
     for name, values in domain.categories.items():
-        given = values if column_number(model, name) == j else given
+        allowed = values if column_number(model, name) == j else allowed
     for name, value in domain.fixed.items():
-        given = (value,) if column_number(model, name) == j else given
-    if not given:
+        allowed = (value,) if column_number(model, name) == j else allowed
+    if not allowed:
         raise ValueError(f"categories leaves no value for column {column.name!r}.")
-    return given
+    return allowed
 
 
-def _bind_categories(
-    column: Column, j: int, place: int, allowed: tuple[Any, ...], parts: dict[str, Any],
-    groups: list[tuple[list[int], bool]], strange: dict[int, Any],
-) -> None:  # fmt: skip
+def _bind_categories(box: _Box, column: Column, part: slice, j: int, allowed: tuple[Any, ...]) -> None:
     assert column.categories is not None
-    members = [place + k for k, value in enumerate(column.categories) if value in allowed]
-    width = len(column.feature_names)
+    members = [part.start + k for k, value in enumerate(column.categories) if value in allowed]
     if None in allowed and column.missing is not None:
-        members.append(place + width - 1)
-    others = [
+        members.append(part.stop - 1)
+    unknown = [
         value for value in allowed if value not in column.categories and (value is not None or not column.missing)
     ]
-    if others:
-        strange[j] = others[0]
-    parts["upper"][place : place + width] = 0.0
-    parts["upper"][members] = 1.0
-    parts["integer"][members] = True
-    if len(members) == 1 and not others:
-        parts["lower"][members] = 1.0
+    if unknown:
+        box.unknown[j] = unknown[0]
+    box.upper[part] = 0.0
+    box.upper[members] = 1.0
+    box.integer[members] = True
+    if len(members) == 1 and not unknown:
+        box.lower[members] = 1.0
     elif members:
-        groups.append((members, not others))
+        box.groups.append((members, not unknown))
 
 
-def _feature_rows(
-    model: Model, domain: Domain, low: Floats, high: Floats, first: list[int]
-) -> tuple[list[Floats], list[float]]:
-    """Write constraints of columns as constraints of features, a little wider where a column is mapped."""
+def _encoded_constraints(model: Model, domain: Domain, low: Floats, high: Floats) -> tuple[list[Floats], list[float]]:
+    """Write constraints of columns as constraints of features, a little wider if a column is mapped."""
     rows: list[Floats] = []
     bound: list[float] = []
     if domain.A is None or domain.b is None:
@@ -278,7 +417,7 @@ def _feature_rows(
             column = model.encoder.columns[j]
             if not column.is_affine or column.scale == 0:
                 raise ValueError(f"A constrains column {column.name!r}, which is no plain number; leave it out of A.")
-            row[first[j]] = a[j] / column.scale
+            row[model.encoder.features_of_column[j].start] = a[j] / column.scale
             if not column.is_identity:
                 b -= a[j] * column.center
                 most = max(abs(low[j]), abs(high[j])) + abs(column.center)
@@ -289,14 +428,14 @@ def _feature_rows(
     return rows, bound
 
 
-def _refuse_empty(space: Space) -> None:
-    if not len(space.rows):
+def _refuse_empty(encoded: EncodedDomain) -> None:
+    if not len(encoded.rows):
         return
-    found = interior(space.rows, space.bound, space.lower, space.upper, np.zeros(len(space.rows), dtype=bool))
-    if found is not None and found.margin < 0:
-        proof = Farkas(space.rows, space.bound, found.multiplier, space.lower, space.upper)
-        if proof.check():
-            raise ValueError(
-                "domain is empty: its constraints contradict each other or its box; rows of A with a part in it: "
-                f"{np.flatnonzero(found.multiplier).tolist()}."
-            )
+    rows, bound, box = encoded.rows, encoded.bound, (encoded.lower, encoded.upper)
+    solution = interior(rows, bound, *box, np.zeros(len(rows), dtype=bool))
+    if solution is None or solution.margin >= 0 or not Farkas(rows, bound, solution.multiplier, *box).check():
+        return
+    raise ValueError(
+        "domain is empty: its constraints contradict each other or its box; these rows of A take part: "
+        f"{np.flatnonzero(solution.multiplier).tolist()}."
+    )

@@ -1,13 +1,18 @@
-"""How far the answer of one leaf can lie above that of another, with a proof.
+"""Pairs of leaves: all pairs of two trees as the leaves of one, and how far their answers lie apart.
 
-A leaf answers ``clip(c . z + v, floor, ceiling)``. The gap between two such answers is neither convex nor
+Below every leaf of the first tree comes a copy of the second. The leaves of this *product* are the
+pairs of leaves, numbered ``a * n_b + b``, and a pair that no input reaches is an unreachable leaf.
+So pairs are explored from the root, one proof rules out whole families of them, and splits that both
+trees share are seen to be parallel and need no program.
+
+A leaf answers ``clip(c . z + v, floor, ceiling)``. The *gap* between two such answers is neither convex nor
 concave, but it is the largest of at most four functions that are concave:
 
     clip(u) = max(floor, min(u, ceiling)),     -clip(v) = max(-ceiling, min(-v, -floor)),
 
 so each choice in the two outer maxima leaves the least of a few affine functions, whose maximum is one
-linear program. Its multipliers prove the bound in rational arithmetic; where features are
-integers the box is halved until the point found is whole.
+linear program. Its multipliers prove the bound in rational arithmetic; if features are integers, the
+box is halved until the point found is whole.
 """
 
 from __future__ import annotations
@@ -18,16 +23,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dtsemnet.arrays import Array, Floats
-from dtsemnet.tree import Model, Tree
-from dtsemnet.verify.proof.certificates import LinearBound
-from dtsemnet.verify.proof.decide import branch, is_empty
-from dtsemnet.verify.proof.encoded_domain import Space
+from dtsemnet.tree import Model, Topology, Tree
+from dtsemnet.verify.proof.certificates import LinearBound, exact_value, round_up
+from dtsemnet.verify.proof.encoded_domain import EncodedDomain
+from dtsemnet.verify.proof.exploration import is_empty, rounding_bound
 from dtsemnet.verify.proof.linear_programs import Solution, minimise
-from dtsemnet.verify.proof.regions import Cuts, rounding_bound
 
-__all__ = ["Gap", "Line", "answers", "largest_gap", "line_range", "lines_of", "output_number"]
+__all__ = ["Gap", "Line", "answers", "largest_gap", "line_range", "lines_of", "output_number", "product"]
 
 MAX_BOXES = 200
+MAX_NUMBERS = 50_000_000
 
 
 class Line(NamedTuple):
@@ -38,11 +43,11 @@ class Line(NamedTuple):
     floor: float = -np.inf
     ceiling: float = np.inf
     error: float = 0.0
-    """How far the computed answer lies from the real one at most, on the space."""
+    """How far the computed answer lies from the real one at most, on the box."""
 
     def __call__(self, z: list[Fraction]) -> Fraction:
         """The real answer at a point, without rounding."""
-        answer = sum((Fraction(c) * x for c, x in zip(self.coef.tolist(), z) if c), Fraction(self.value))
+        answer = exact_value(self.coef, self.value, z)
         answer = answer if self.floor == -np.inf else max(answer, Fraction(self.floor))
         return answer if self.ceiling == np.inf else min(answer, Fraction(self.ceiling))
 
@@ -51,9 +56,9 @@ class Gap(NamedTuple):
     """Largest difference of two answers on a region."""
 
     upper: float
-    """Certified, the rounding of both answers allowed for; -inf where the region is proved empty."""
+    """Certified, with room for the rounding of both answers; -inf if the region is proved empty."""
     points: list[Floats]
-    """Where the solver saw the largest differences."""
+    """Points at which the solver found the largest differences."""
     n_programs: int
 
 
@@ -62,6 +67,43 @@ class _Piece(NamedTuple):
 
     coef: Floats
     constant: Floats
+
+
+def product(a: Tree, b: Tree) -> Tree:
+    """Put a copy of ``b`` below every leaf of ``a``; leaves hold zeros.
+
+    Examples
+    --------
+    >>> one = Tree(Topology.complete(1), [[1.0]], [0.0], [[0.0], [1.0]])
+    >>> product(one, one)
+    Tree(depth 2, 3 splits, 4 leaves, 1 feature, constant leaves)
+    """
+    n_leaves = a.n_leaves * b.n_leaves
+    if n_leaves * a.n_features > MAX_NUMBERS:
+        raise ValueError(
+            f"the trees have {n_leaves} pairs of leaves, which is too many; call prune_unreachable on both first."
+        )
+    # A node is a split of `a` (i, -1) or a split of `b` below leaf k of `a` (i, k).
+    root = (0, -1) if a.n_splits else _below(b, 0)
+    order: list[tuple[int, int]] = [root] if isinstance(root, tuple) else []
+    children: list[list[int]] = []
+    for i, leaf in order:
+        row = []
+        for child in (a if leaf < 0 else b).topology.children[i].tolist():
+            node: Any = child
+            if leaf < 0:
+                node = (child, -1) if child >= 0 else _below(b, ~child)
+            else:
+                node = (child, leaf) if child >= 0 else leaf * b.n_leaves + ~child
+            if isinstance(node, tuple):
+                order.append(node)
+                row.append(len(order) - 1)
+            else:
+                row.append(~node)
+        children.append(row)
+    weight = np.array([(a if leaf < 0 else b).weight[i] for i, leaf in order]).reshape(-1, a.n_features)
+    bias = np.array([(a if leaf < 0 else b).bias[i] for i, leaf in order])
+    return Tree(Topology(children), weight, bias, np.zeros((n_leaves, 1)))
 
 
 def output_number(model: Model, output: Any) -> int:
@@ -83,7 +125,7 @@ def answers(model: Model, rows: Array) -> Floats:
 
 
 def lines_of(tree: Tree, output: int, lower: Floats, upper: Floats) -> list[Line]:
-    """Read the answers of all leaves for one output, on a box; what cannot vary is a constant, without error."""
+    """The answers of all leaves for one output, on a box; an answer that cannot vary is a constant without error."""
     floor, ceiling = (end[:, output] for end in tree.guard)
     if tree.coef is None:
         coef = np.zeros((tree.n_leaves, tree.n_features))
@@ -98,7 +140,7 @@ def lines_of(tree: Tree, output: int, lower: Floats, upper: Floats) -> list[Line
 
 
 def line_range(line: Line, lower: Floats, upper: Floats) -> tuple[float, float]:
-    """Ends that no computed answer of a box lies beyond, without a linear program."""
+    """Bounds of the computed answers on a box, without a linear program."""
     if not line.coef.any():
         return line.value, line.value
     room = (4 + len(lower)) * line.error
@@ -108,7 +150,7 @@ def line_range(line: Line, lower: Floats, upper: Floats) -> tuple[float, float]:
 
 
 def largest_gap(
-    cuts: Cuts,
+    encoded: EncodedDomain,
     rows: tuple[Floats, Floats],
     box: tuple[Floats, Floats],
     ours: Line,
@@ -116,20 +158,20 @@ def largest_gap(
     *,
     enough: float = -np.inf,
 ) -> Gap:
-    """Bound how far ``ours`` lies above ``theirs`` where the rows ``G z <= h`` hold in a box.
+    """Bound how far ``ours`` lies above ``theirs`` on the points of a box that satisfy the rows ``G z <= h``.
 
-    Parts of the box whose bound is no larger than ``enough`` are left at that.
+    Parts of the box whose bound is not above ``enough`` are not refined.
 
     Examples
     --------
-    >>> from dtsemnet.tree import Topology, as_model
+    >>> from dtsemnet.tree import as_model
     >>> from dtsemnet.verify import Domain
     >>> from dtsemnet.verify.proof.encoded_domain import bind
     >>> tree = Tree(Topology([]), np.empty((0, 1)), [], [[0.0]])
-    >>> cuts = Cuts(bind(as_model(tree), Domain(0.0, 4.0)))
+    >>> encoded = bind(as_model(tree), Domain(0.0, 4.0))
     >>> rising, level = Line(np.ones(1), 0.0, ceiling=3.0), Line(np.zeros(1), 1.0)
-    >>> found = largest_gap(cuts, (np.empty((0, 1)), np.empty(0)), (np.zeros(1), np.full(1, 4.0)), rising, level)
-    >>> round(found.upper, 9), found.points[0] >= 3
+    >>> gap = largest_gap(encoded, (np.empty((0, 1)), np.empty(0)), (np.zeros(1), np.full(1, 4.0)), rising, level)
+    >>> round(gap.upper, 9), gap.points[0] >= 3
     (2.0, array([ True]))
     """
     # Differences of coefficients and constants round as well, and so does the bound itself.
@@ -145,8 +187,8 @@ def largest_gap(
         proved, solution = _maximise(piece, *rows, low, high)
         if solution is None and is_empty(*rows, low, high):
             continue
-        settled = proved + room <= enough or (solution is not None and _is_whole(cuts.space, solution.point))
-        halves = [] if settled else branch(cuts, low, high, solution)
+        settled = proved + room <= enough or (solution is not None and _is_whole(encoded, solution.point))
+        halves = [] if settled else encoded.halve(low, high, solution)
         todo += [(piece, *half) for half in halves]
         if not halves:
             upper = max(upper, proved + room)
@@ -154,13 +196,13 @@ def largest_gap(
     return Gap(float(upper), points, n_programs)
 
 
-def _is_whole(space: Space, z: Floats) -> bool:
+def _is_whole(encoded: EncodedDomain, z: Floats) -> bool:
     """Whether integers are whole at a point, and numbers agree with the missing marks beside them."""
-    away = np.abs(z - np.round(z))[space.integer]
+    away = np.abs(z - np.round(z))[encoded.integer]
     if not (away < 1e-6).all():
         return False
-    for place, (number, fill, low, high) in space.marks.items():
-        least, most = (fill, fill) if z[place] > 0.5 else (low, high)
+    for mark, (number, fill, low, high) in encoded.marks.items():
+        least, most = (fill, fill) if z[mark] > 0.5 else (low, high)
         if not least - 1e-6 <= z[number] <= most + 1e-6:
             return False
     return True
@@ -182,9 +224,7 @@ def _pieces(ours: Line, theirs: Line) -> list[_Piece]:
 
 def _add_up(p: float, q: float) -> float:
     """Add two numbers, rounded up."""
-    total = p + q
-    exact = not np.isfinite(total) or Fraction(p) + Fraction(q) <= Fraction(total)
-    return total if exact else float(np.nextafter(total, np.inf))
+    return round_up(Fraction(p) + Fraction(q)) if np.isfinite(p + q) else p + q
 
 
 def _ends(piece: _Piece, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
@@ -202,13 +242,13 @@ def _box_bound(piece: _Piece, lower: Floats, upper: Floats) -> float:
 def _maximise(
     piece: _Piece, rows: Floats, right: Floats, lower: Floats, upper: Floats
 ) -> tuple[float, Solution | None]:
-    """A proved upper bound of a piece, and where the solver thinks it is attained."""
+    """A proved upper bound of a piece, and the point at which the solver attains it."""
     coef, constant = piece
     if not coef.any():
         inside = Solution(lower / 2 + upper / 2, np.zeros(0))
-        found = minimise(np.zeros_like(lower), rows, right, lower, upper) if len(rows) else inside
-        return float(constant.min()), found
-    # One more variable, the least of the functions, is to be as large as it can.
+        solution = minimise(np.zeros_like(lower), rows, right, lower, upper) if len(rows) else inside
+        return float(constant.min()), solution
+    # One more variable, the least of the functions, is maximised.
     low, high = _ends(piece, lower, upper)
     d, n = len(lower), len(rows)
     system = np.zeros((n + len(coef), d + 1))
@@ -216,9 +256,12 @@ def _maximise(
     bound = np.concatenate([right, constant])
     ends = np.append(lower, low.min()), np.append(upper, high.min())
     cost = np.append(np.zeros(d), -1.0)
-    found = minimise(cost, system, bound, *ends)
-    multiplier = np.zeros(len(system)) if found is None else found.multiplier
-    value = -LinearBound(cost, 0.0, system, bound, multiplier, *ends).value
-    number = float(value)
-    proved = number if Fraction(number) >= value else float(np.nextafter(number, np.inf))
-    return proved, None if found is None else Solution(found.point[:d], found.multiplier[:n])
+    solution = minimise(cost, system, bound, *ends)
+    multiplier = np.zeros(len(system)) if solution is None else solution.multiplier
+    proved = round_up(-LinearBound(cost, 0.0, system, bound, multiplier, *ends).value)
+    return proved, None if solution is None else Solution(solution.point[:d], solution.multiplier[:n])
+
+
+def _below(b: Tree, leaf: int) -> tuple[int, int] | int:
+    """What takes the place of a leaf of ``a``: the root of ``b``, or its only leaf."""
+    return (0, leaf) if b.n_splits else leaf

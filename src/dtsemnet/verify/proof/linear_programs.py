@@ -1,9 +1,9 @@
-"""Linear programs, by HiGHS: they propose, :mod:`dtsemnet.verify.proof.certificates` disposes.
+"""Linear programs, solved by HiGHS; for the Euclidean norm a quadratic program, solved by Clarabel.
 
-Each function gets rows ``G z <= h`` and a box, and hands back a point and multipliers of the
+Each function takes rows ``G z <= h`` and a box, and returns a point and multipliers of the
 rows. Columns are scaled to the box and rows to size one, so that the solver's tolerances mean
-the same everywhere. Nothing here is trusted: points are checked by the tree, multipliers
-in rational arithmetic.
+the same everywhere. Nothing here is trusted: the tree checks the points, and
+:mod:`dtsemnet.verify.proof.certificates` checks the multipliers in rational arithmetic.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dtsemnet.arrays import Bools, Floats, Ints
+from dtsemnet.verify.proof.certificates import Norm
 
 __all__ = ["Solution", "interior", "minimise", "nearest"]
 
 MANY_COLUMNS, MAX_STEPS = 60, 40
-"""Columns from which on the cube is found by steps, and steps at most."""
+"""With more columns the cube is found by steps; the largest number of steps."""
 
 
 class Solution(NamedTuple):
@@ -26,7 +27,7 @@ class Solution(NamedTuple):
     point: Floats
     multiplier: Floats
     margin: float = 0.0
-    """How far inside the scaled rows the point lies; negative where some are violated."""
+    """How far inside the scaled rows the point lies; negative if some are violated."""
     at_lower: Floats | None = None
     at_upper: Floats | None = None
 
@@ -42,12 +43,12 @@ class _Scaled(NamedTuple):
 def interior(rows: Floats, bound: Floats, lower: Floats, upper: Floats, soft: Bools) -> Solution | None:
     """Find the point that lies farthest inside the soft rows and satisfies the others.
 
-    Without soft rows all of them are soft: how far a set of rows is from being satisfiable.
+    If no row is soft, all of them are: the margin then says how far the rows are from being satisfiable.
 
     Examples
     --------
-    >>> found = interior(np.array([[1.0]]), np.array([0.5]), np.zeros(1), np.ones(1), np.ones(1, dtype=bool))
-    >>> found.point.item() < 0.5 < found.margin + 0.25
+    >>> inside = interior(np.array([[1.0]]), np.array([0.5]), np.zeros(1), np.ones(1), np.ones(1, dtype=bool))
+    >>> inside.point.item() < 0.5 < inside.margin + 0.25
     True
     """
     soft = soft if soft.any() else np.ones(len(rows), dtype=bool)
@@ -59,7 +60,9 @@ def interior(rows: Floats, bound: Floats, lower: Floats, upper: Floats, soft: Bo
     cost = np.zeros(k + 1)
     cost[-1] = -1.0
     solved = _solve(cost, matrix, scaled.bound, [(0.0, 1.0)] * k + [(None, 1.0)])
-    if solved is None and not soft.all():  # the hard rows alone may be out of reach: ask how far all of them are
+    if (
+        solved is None and not soft.all()
+    ):  # the hard rows alone may contradict each other: see how far all of them are off
         return interior(rows, bound, lower, upper, np.ones(len(rows), dtype=bool))
     if solved is None:
         return None
@@ -68,12 +71,12 @@ def interior(rows: Floats, bound: Floats, lower: Floats, upper: Floats, soft: Bo
 
 
 def minimise(cost: Floats, rows: Floats, bound: Floats, lower: Floats, upper: Floats) -> Solution | None:
-    """Minimise a linear function; None where nothing was found.
+    """Minimise a linear function; None if the solver found no optimum.
 
     Examples
     --------
-    >>> found = minimise(np.ones(1), np.array([[-1.0]]), np.array([-0.25]), np.zeros(1), np.ones(1))
-    >>> found.point, found.multiplier
+    >>> solution = minimise(np.ones(1), np.array([[-1.0]]), np.array([-0.25]), np.zeros(1), np.ones(1))
+    >>> solution.point, solution.multiplier
     (array([0.25]), array([1.]))
     """
     scaled = _scale(rows, bound, lower, upper)
@@ -91,9 +94,9 @@ def minimise(cost: Floats, rows: Floats, bound: Floats, lower: Floats, upper: Fl
 
 
 def nearest(
-    center: Floats, weight: Floats, norm: str, rows: Floats, bound: Floats, lower: Floats, upper: Floats
+    center: Floats, weight: Floats, norm: Norm, rows: Floats, bound: Floats, lower: Floats, upper: Floats
 ) -> Solution | None:
-    """Find the point nearest to ``center`` in the norm ("inf", "1", "2") of ``weight * (z - center)``.
+    """Find the point nearest to ``center`` in the norm of ``weight * (z - center)``.
 
     Examples
     --------
@@ -106,9 +109,7 @@ def nearest(
         here = Solution(center.copy(), np.zeros(len(rows)), 0.0, np.zeros(len(center)), np.zeros(len(center)))
         return here if (rows @ center <= bound).all() else None
     if norm == "2":
-        from dtsemnet.verify.proof.quadratic import nearest_euclidean
-
-        return nearest_euclidean(center, weight, rows, bound, lower, upper)
+        return _nearest_euclidean(center, weight, rows, bound, lower, upper)
     with np.errstate(all="ignore"):
         matrix = rows[:, free] / weight[free]
         room = bound - rows @ center
@@ -153,8 +154,8 @@ def _nearest_max(matrix: Floats, room: Floats, low: Floats, high: Floats) -> Any
 def _nearest_max_by_steps(matrix: Floats, room: Floats, low: Floats, high: Floats) -> Any:
     """Find the least t at which the cube of size t holds a step, by Newton's method from below.
 
-    How far the rows are from being satisfied falls with t, convex and in straight pieces: few programs, each with as
-    many rows as the path has splits, where :func:`_nearest_max` has two more for every column.
+    How far the rows are from being satisfied falls with t, convex and piecewise linear. So a few programs suffice, each
+    with as many rows as the path has splits, whereas :func:`_nearest_max` has two more rows for every column.
     """
     n, k = matrix.shape
     cost, columns = np.append(np.zeros(k), 1.0), np.column_stack([matrix, -np.ones(n)])
@@ -193,6 +194,45 @@ def _nearest_sum(matrix: Floats, room: Floats, low: Floats, high: Floats) -> Any
     return solved.x[:k] - solved.x[k:], solved.ineqlin.marginals, below[:k] + above[k:], above[:k] + below[k:]
 
 
+def _nearest_euclidean(
+    center: Floats, weight: Floats, rows: Floats, bound: Floats, lower: Floats, upper: Floats
+) -> Solution | None:
+    """Minimise the Euclidean norm of ``weight * (z - center)`` over rows and a box."""
+    try:
+        import clarabel  # type: ignore[import-untyped]
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(
+            "norm=2 needs the package clarabel; run pip install 'dtsemnet[qp]'.", name="clarabel"
+        ) from None
+    from scipy.sparse import csc_array, csc_matrix, eye_array, vstack
+
+    free = np.flatnonzero(np.isfinite(weight))
+    k, n = len(free), len(rows)
+    matrix = rows[:, free] / weight[free]
+    size = np.sqrt((matrix * matrix).sum(axis=1))
+    size = np.where(size > 0, size, 1.0)
+    room = (bound - rows @ center) / size
+    low, high = (lower - center)[free] * weight[free], (upper - center)[free] * weight[free]
+    # In units of a lower bound of the distance, so that the solver's absolute tolerances fit.
+    unit = max(float((-room).max(initial=0.0)), float(low.max(initial=0.0)), float((-high).max(initial=0.0)), 1e-9)
+    stack = csc_matrix(vstack([csc_array(matrix / size[:, None]), eye_array(k), -eye_array(k)]))
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.max_threads = 1
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
+    side = np.concatenate([room, high, -low]) / unit
+    cones = [clarabel.NonnegativeConeT(n + 2 * k)]
+    solved = clarabel.DefaultSolver(csc_matrix(eye_array(k)), np.zeros(k), stack, side, cones, settings).solve()
+    if "Solved" not in str(solved.status):
+        return None
+    step, dual = np.array(solved.x) * unit, np.maximum(np.array(solved.z), 0.0)
+    point = center.copy()
+    point[free] = np.clip(center[free] + step / weight[free], lower[free], upper[free])
+    at_lower, at_upper = np.zeros(len(center)), np.zeros(len(center))
+    at_upper[free], at_lower[free] = dual[n : n + k] * weight[free], dual[n + k :] * weight[free]
+    return Solution(point, dual[:n] / size, 0.0, at_lower, at_upper)
+
+
 def _scale(rows: Floats, bound: Floats, lower: Floats, upper: Floats) -> _Scaled | None:
     free = np.flatnonzero(upper > lower)
     with np.errstate(all="ignore"):
@@ -202,9 +242,9 @@ def _scale(rows: Floats, bound: Floats, lower: Floats, upper: Floats) -> _Scaled
         size = np.abs(matrix).max(axis=1, initial=0.0)
         size = np.where(size > 0, size, 1.0)
         matrix, room = matrix / size[:, None], room / size
-    # Beyond that a solver takes them for infinite, and a row says nothing anyway.
     if not (np.isfinite(matrix).all() and np.isfinite(room).all()):
         return None
+    # Larger right-hand sides count as infinite for the solver, and such a row excludes nothing anyway.
     return _Scaled(free, width, matrix, np.clip(room, -1e15, 1e15), size)
 
 

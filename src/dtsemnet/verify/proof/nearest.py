@@ -1,38 +1,37 @@
-"""The nearest input that reaches one of some leaves: best first, with certified distances.
+"""The nearest input that reaches one of some leaves: best-first search with certified distances.
 
-A node is worth looking at only if it is nearer than the best point found. Its distance is bounded
+A node is worth a look only if it is nearer than the best point so far. Its distance is bounded
 from below by that of each half-space above it, ``(g z0 - h) / |g|`` in the dual norm, which
 costs nothing once the scores of ``z0`` are known. Nodes are opened in the order of that bound, so most
-leaves are never asked a linear program. The program of a leaf hands over multipliers, from which the
-distance is certified in rational arithmetic, and a point, which is moved inside and asked of the model.
+leaves need no linear program. The program of a leaf gives multipliers, which certify the
+distance in rational arithmetic, and a point, which is moved inside the leaf and checked by the model.
 """
 
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass, field
-from fractions import Fraction
+from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
 import numpy as np
 
 from dtsemnet.arrays import Array, Bools, Floats
-from dtsemnet.verify.proof.certificates import distance_bound
-from dtsemnet.verify.proof.decide import branch, is_empty, way_inside, witness_at
-from dtsemnet.verify.proof.linear_programs import Solution, interior, nearest
-from dtsemnet.verify.proof.regions import Cuts, Region
+from dtsemnet.verify.proof.certificates import Norm, distance_bound, round_down
+from dtsemnet.verify.proof.encoded_domain import EncodedDomain, deepest_point, points_inwards
+from dtsemnet.verify.proof.exploration import Cuts, Region, is_empty
+from dtsemnet.verify.proof.linear_programs import Solution, nearest
 
-__all__ = ["Found", "Measure", "nearest_leaf", "read_norm"]
+__all__ = ["Distance", "NearestPoint", "allow_for_maps", "distance_from", "nearest_leaf", "read_norm", "try_leaf"]
 
 MAX_BOXES = 500
 
 
 @dataclass(frozen=True, eq=False)
-class Measure:
+class Distance:
     """How far a point is from ``center``, in features: the norm of ``weight * (z - center)``."""
 
-    norm: str
+    norm: Norm
     center: Floats
     weight: Floats
     """Infinite for features that are held."""
@@ -46,55 +45,74 @@ class Measure:
         return np.asarray(size.max(axis=1, initial=0.0) if self.norm == "1" else np.sqrt((size * size).sum(axis=1)))
 
     def of(self, z: Floats) -> float:
-        """The distance of a point, never told too small."""
+        """The distance of a point, rounded up."""
         step = np.where(np.isfinite(self.weight), self.weight, 1.0) * (z - self.center)
         order = {"inf": np.inf, "1": 1, "2": 2}[self.norm]
         return float(np.linalg.norm(step, order) * (1 + (len(z) + 4) * 2.0**-52))
 
 
 @dataclass
-class Found:
+class NearestPoint:
     """State of a search, and its outcome."""
 
     upper: float = np.inf
     """Distance of the best point."""
     lower: float = np.inf
-    """No point is nearer: certified."""
+    """Certified: no point is nearer."""
     row: Array | None = None
+    """The best point, as a row of columns."""
     leaf: int = -1
     n_programs: int = 0
-    tried: list[int] = field(default_factory=list)
-    """Leaves that were asked a program."""
 
 
-def read_norm(norm: Any) -> str:
+def read_norm(norm: Any) -> Norm:
     """Read "inf", 1 or 2."""
-    names = {"inf": "inf", np.inf: "inf", 1: "1", 2: "2", "1": "1", "2": "2"}
+    names: dict[Any, Norm] = {"inf": "inf", np.inf: "inf", 1: "1", 2: "2", "1": "1", "2": "2"}
     if isinstance(norm, bool) or norm not in names:
         raise ValueError(f"norm must be 'inf', 1 or 2, got {norm!r}.")
     return names[norm]
 
 
+def distance_from(encoded: EncodedDomain, row: Array, norm: Norm, costs: Floats | None = None) -> Distance:
+    """Measure distances from a row in the units of its columns, or in costs; what the domain holds does not move."""
+    z = encoded.encode(row)
+    size = np.ones(len(z))
+    for k, feature in enumerate(encoded.model.encoder.features):
+        column = feature.column
+        cost = 1.0 if costs is None else float(costs[feature.column_index])
+        if column.categories is not None:
+            size[k] = cost / 2  # a change moves two features: one category goes, another comes
+        if feature.kind != "number":
+            continue
+        size[k] = cost / abs(column.scale) if column.scale else np.inf
+        if encoded.lower[k] < encoded.upper[k] and z[k] in (column.lower, column.upper):
+            raise ValueError(
+                f"x is clipped in column {column.name!r}, where distances are not those of the features; "
+                f"hold the column, or move x inside the range."
+            )
+    return Distance(norm, z, np.where(encoded.lower < encoded.upper, size, np.inf))
+
+
 def nearest_leaf(
     cuts: Cuts,
-    measure: Measure,
+    distance: Distance,
     target: Bools,
     *,
     limit: float = np.inf,
     skip: frozenset[int] = frozenset(),
-) -> Found:
-    """Find the nearest input of the space that reaches a target leaf, no farther than ``limit``."""
+) -> NearestPoint:
+    """Find the nearest input of the domain that reaches a target leaf, no farther than ``limit``."""
     topology = cuts.tree.topology
-    near = _half_space_distances(cuts, measure)
+    near = _half_space_distances(cuts, distance)
     wanted = np.concatenate([[0], np.cumsum(target)])
-    found, ticket = Found(upper=limit), count()
+    best, ticket = NearestPoint(upper=limit), count()
     heap: list[tuple[float, int, int, Region]] = [(0.0, next(ticket), 0 if topology.n_splits else -1, cuts.root())]
     certified = np.inf
-    while heap and heap[0][0] < found.upper:
+    while heap and heap[0][0] < best.upper:
         bound, _, node, region = heapq.heappop(heap)
         if node < 0:
             if target[~node] and ~node not in skip:
-                certified = min(certified, _try_leaf(cuts, measure, region, ~node, bound, found))
+                certified = min(certified, try_leaf(cuts, distance, region, ~node, bound, best))
             continue
         for side, child in enumerate(topology.children[node].tolist()):
             first, last = (~child, ~child + 1) if child < 0 else (topology.spans[0][child], topology.spans[1][child])
@@ -103,47 +121,62 @@ def nearest_leaf(
             below = cuts.child(region, node, side)
             if below.empty:
                 continue
-            least = max(bound, float(near[node, side]), _box_distance(below, measure, cuts, node))
-            if least < found.upper:
+            least = max(bound, float(near[node, side]), _box_distance(below, distance, cuts, node))
+            if least < best.upper:
                 heapq.heappush(heap, (least, next(ticket), child, below))
             else:
                 certified = min(certified, least)
     if heap:
         certified = min(certified, heap[0][0])
-    found.lower = min(certified, found.upper if found.row is not None else np.inf)
-    return found
+    best.lower = min(certified, best.upper if best.row is not None else np.inf)
+    return best
 
 
-def _try_leaf(cuts: Cuts, measure: Measure, region: Region, leaf: int, bound: float, found: Found) -> float:
-    """Ask the programs of one leaf; give back a certified bound of its distance, improve the best point."""
+def try_leaf(cuts: Cuts, distance: Distance, region: Region, leaf: int, bound: float, best: NearestPoint) -> float:
+    """Solve the programs of one leaf: return a certified bound of its distance, improve the best point."""
     rows, right, soft = cuts.rows(region)
-    found.tried.append(leaf)
     least, todo = np.inf, [(region.lower, region.upper)]
     for _ in range(MAX_BOXES):
         if not todo:
             return least
         lower, upper = todo.pop()
-        found.n_programs += 1
-        solution = nearest(measure.center, measure.weight, measure.norm, rows, right, lower, upper)
+        best.n_programs += 1
+        solution = nearest(distance.center, distance.weight, distance.norm, rows, right, lower, upper)
         if solution is None:
             if not is_empty(rows, right, lower, upper):
-                halves = branch(cuts, lower, upper, None)
+                halves = cuts.encoded.halve(lower, upper, None)
                 todo += halves
                 least = least if halves else min(least, bound)
             continue
-        here = max(bound, _certify(measure, rows, right, lower, upper, solution))
-        if here < found.upper:
-            _improve(cuts, measure, (rows, right, soft), (lower, upper), solution, leaf, found)
-            halves = branch(cuts, lower, upper, solution) if cuts.space.integer.any() and here < found.upper else []
+        here = max(bound, _certify(distance, rows, right, lower, upper, solution))
+        if here < best.upper:
+            _improve(cuts, distance, (rows, right, soft), (lower, upper), solution, leaf, best)
+            halves = cuts.encoded.halve(lower, upper, solution) if here < best.upper else []
             # A part whose point is as near as the bound says needs no more halving.
-            if halves and not found.upper - here <= 1e-9 * max(1.0, abs(here)):
+            if halves and not best.upper - here <= 1e-9 * max(1.0, abs(here)):
                 todo += halves
                 continue
         least = min(least, here)
     return bound
 
 
-def _certify(measure: Measure, rows: Floats, right: Floats, lower: Floats, upper: Floats, solution: Solution) -> float:
+def allow_for_maps(encoded: EncodedDomain, distance: Distance, best: NearestPoint) -> NearestPoint:
+    """Widen distances if features are rounded images of the columns that move."""
+    slack = 0.0
+    for feature, weight in zip(encoded.model.encoder.features, distance.weight.tolist()):
+        column, j = feature.column, feature.column_index
+        if feature.kind == "number" and not column.is_identity and np.isfinite(weight):
+            most = max(abs(encoded.column_lower[j]), abs(encoded.column_upper[j])) + abs(column.center)
+            slack += 16 * 2.0**-53 * weight * abs(column.scale) * most
+    if slack:
+        best.lower = max(0.0, best.lower * (1 - 1e-14) - slack)
+        best.upper = best.upper * (1 + 1e-14) + slack
+    return best
+
+
+def _certify(
+    distance: Distance, rows: Floats, right: Floats, lower: Floats, upper: Floats, solution: Solution
+) -> float:
     """Turn multipliers into a distance that is proved, rounded down."""
     assert solution.at_lower is not None
     assert solution.at_upper is not None
@@ -155,53 +188,43 @@ def _certify(measure: Measure, rows: Floats, right: Floats, lower: Floats, upper
         np.vstack([rows, ends]),
         np.concatenate([right, -lower[at_lower], upper[at_upper]]),
         np.concatenate([solution.multiplier, solution.at_lower[at_lower], solution.at_upper[at_upper]]),
-        measure.center,
-        measure.weight,
-        measure.norm,
+        distance.center,
+        distance.weight,
+        distance.norm,
     )
-    if proved is None:
-        return np.inf
-    number = float(proved)
-    return number if Fraction(number) <= proved else float(np.nextafter(number, -np.inf))
+    return np.inf if proved is None else round_down(proved)
 
 
 def _improve(
-    cuts: Cuts, measure: Measure, system: tuple[Floats, Floats, Bools], box: tuple[Floats, Floats],
-    solution: Solution, leaf: int, found: Found,
+    cuts: Cuts, distance: Distance, system: tuple[Floats, Floats, Bools], box: tuple[Floats, Floats],
+    solution: Solution, leaf: int, best: NearestPoint,
 ) -> None:  # fmt: skip
-    """Look for a row of the leaf close to the solution, first there, then on the way to the leaf's inside."""
-    model = cuts.space.model
-
-    def reaches(row: Array) -> bool:
-        return int(model.apply(row[None])[0]) == leaf
-
-    def deep() -> Floats | None:
-        inside = interior(system[0], system[1], *box, system[2])
-        return None if inside is None else inside.point
-
-    row = witness_at(cuts, way_inside(solution.point, deep, measure.center), *box, reaches)
+    """Look for a row of the leaf close to the solution, first there, then on the way to the inside of the leaf."""
+    encoded = cuts.encoded
+    points = points_inwards(solution.point, lambda: deepest_point(*system, box), distance.center)
+    row = encoded.find_row(points, *box, lambda row: encoded.leaf_of(row) == leaf)
     if row is not None:
-        size = measure.of(model.transform(row[None])[0].astype(np.float64))
-        if size < found.upper or (size <= found.upper and found.row is None):
-            found.upper, found.row, found.leaf = size, row, leaf
+        size = distance.of(encoded.encode(row))
+        if size < best.upper or (size <= best.upper and best.row is None):
+            best.upper, best.row, best.leaf = size, row, leaf
 
 
-def _half_space_distances(cuts: Cuts, measure: Measure) -> Floats:
+def _half_space_distances(cuts: Cuts, distance: Distance) -> Floats:
     """Distance of the center to the left and right half-space of each split, rounded down, shape (n_splits, 2)."""
     tree = cuts.tree
     if not tree.n_splits:
         return np.zeros((0, 2))
-    score = tree.scores(measure.center[None])[0]
+    score = tree.scores(distance.center[None])[0]
     with np.errstate(divide="ignore", invalid="ignore"):
         beyond = np.maximum(np.stack([score, -score], axis=1) - 2 * cuts.slack[:, None], 0.0) * (1 - 1e-12)
-        return np.where(beyond > 0, beyond / (measure.dual(tree.weight)[:, None] * (1 + 1e-12)), 0.0)
+        return np.where(beyond > 0, beyond / (distance.dual(tree.weight)[:, None] * (1 + 1e-12)), 0.0)
 
 
-def _box_distance(region: Region, measure: Measure, cuts: Cuts, split: int) -> float:
+def _box_distance(region: Region, distance: Distance, cuts: Cuts, split: int) -> float:
     """Distance to the region's box along the feature that a split of one feature has just cut."""
     if cuts.n_weights[split] != 1:
         return 0.0
     j = int(cuts.feature[split])
-    z = float(measure.center[j])
+    z = float(distance.center[j])
     away = max(region.lower[j] - z, z - region.upper[j], 0.0)
-    return float(away * measure.weight[j] * (1 - 1e-12)) if away > 0 else 0.0
+    return float(away * distance.weight[j] * (1 - 1e-12)) if away > 0 else 0.0

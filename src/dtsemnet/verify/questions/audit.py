@@ -1,17 +1,22 @@
-"""An audit file: what was proved about a tree on a domain, as text that can be filed."""
+"""An audit: what is proved about a tree on a domain, as a report that can be filed.
+
+The tree is explored once; all statements about its leaves, classes and outputs share that walk.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
+from dtsemnet.arrays import Array
 from dtsemnet.tree import Model, as_model
 from dtsemnet.verify.proof.domain import Domain, Name
 from dtsemnet.verify.proof.encoded_domain import column_number
+from dtsemnet.verify.proof.exploration import Exploration, LeafStatus, Reachability, Verdict, explore
 from dtsemnet.verify.questions.monotone import monotone
 from dtsemnet.verify.questions.output_bounds import OutputBounds, output_bounds
-from dtsemnet.verify.questions.reachability import Reachability, class_verdicts, never, reachable_leaves
+from dtsemnet.verify.questions.reachability import AnswerStatus, class_verdicts, never
 from dtsemnet.verify.questions.robustness import Certified, certify
 
 __all__ = ["Report", "Statement", "audit"]
@@ -19,13 +24,14 @@ __all__ = ["Report", "Statement", "audit"]
 
 @dataclass(frozen=True)
 class Statement:
-    """Something that was claimed, and whether it holds."""
+    """A claim, and whether it holds."""
 
     text: str
-    """What is claimed, in words."""
-    status: str
+    """The claim, in words."""
+    status: AnswerStatus
     """"yes" (proved), "no" (there is a counterexample) or "undecided"."""
     shown_by: str
+    """The number of proofs, or a counterexample."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,12 +42,12 @@ class Report:
     domain: Domain
     leaves: Reachability
     outputs: tuple[OutputBounds, ...]
-    certified: tuple[Certified, ...] = field(default=())
-    statements: tuple[Statement, ...] = field(default=())
+    certified: tuple[Certified, ...] = ()
+    statements: tuple[Statement, ...] = ()
 
     @property
-    def classes(self) -> dict[Any, str]:
-        """For each class of a classifier whether it can come out: "reachable", "unreachable" or "undecided"."""
+    def classes(self) -> dict[Any, LeafStatus]:
+        """For each class of a classifier, whether it can come out: "reachable", "unreachable" or "undecided"."""
         if not self.model.is_classifier:
             return {}
         return {name: verdict.status for name, verdict in class_verdicts(self.model, self.leaves).items()}
@@ -52,7 +58,7 @@ class Report:
         parts += [f"- model: `{model!r}`", f"- fingerprint: `{model.fingerprint()}`", f"- domain: {_domain(self)}", ""]
         if self.statements:
             parts += ["## Statements", "", "| statement | holds | shown by |", "|---|---|---|"]
-            parts += [f"| {said.text} | {said.status} | {said.shown_by} |" for said in self.statements] + [""]
+            parts += [f"| {claim.text} | {claim.status} | {claim.shown_by} |" for claim in self.statements] + [""]
         parts += [
             "## Leaves",
             "",
@@ -69,9 +75,9 @@ class Report:
             parts += [f"| {name} | {words.get(status, status)} |" for name, status in self.classes.items()]
         title = "class probability" if model.is_classifier else "output"
         parts += ["", "## Outputs", "", f"| {title} | least | largest | never outside |", "|---|---:|---:|---|"]
-        for found in self.outputs:
-            name = model.class_names[found.output] if model.class_names is not None else found.output
-            low, high = found.minimum, found.maximum
+        for bounds in self.outputs:
+            name = model.class_names[bounds.output] if model.class_names is not None else bounds.output
+            low, high = bounds.minimum, bounds.maximum
             span = f"[{low.certified:.6g}, {high.certified:.6g}]"
             parts.append(f"| {name} | {low.attained:.6g} | {high.attained:.6g} | {span} |")
         if self.certified:
@@ -92,25 +98,26 @@ def audit(
     output: Any = None,
     time_limit: float | None = None,
 ) -> Report:
-    """Prove what can be proved in one go: reachable leaves, ranges of outputs, robustness of given rows, statements.
+    """Prove all at once: reachable leaves, ranges of outputs, robustness of given rows, statements.
 
     Parameters
     ----------
     tree : Tree, Model or fitted estimator
     domain : Domain
     X, y : array_like, optional
-        Rows whose robustness is certified, and their true classes; of a classifier.
+        For a classifier: rows whose robustness is certified, and their true classes.
     epsilon : sequence of float, default=()
-        Distances to certify.
+        Distances within which rows should keep their class.
     norm : "inf", 1 or 2, default="inf"
+        How these distances are measured; see :func:`robustness`.
     never_output : sequence of labels, default=()
         Classes that are claimed never to come out.
     monotone_in : sequence of int or str, default=()
         Columns that are claimed to raise the output, or not to change it, as they rise.
     output : label of a class, or number of an output, optional
-        Of which output; the last class or the first number by default.
+        The output that ``monotone_in`` is about; the last class or the first output by default.
     time_limit : float, optional
-        Seconds for each statement on a column.
+        Seconds for each column of ``monotone_in``.
 
     Examples
     --------
@@ -131,27 +138,29 @@ def audit(
     model = as_model(tree)
     if output is None:
         output = 0 if model.class_names is None else model.class_names[-1]
-    said = [_never(model, domain, label) for label in never_output]
-    said += [_monotone(model, domain, name, output, time_limit) for name in monotone_in]
-    shares = tuple(certify(model, X, distance, norm, y=y) for distance in epsilon) if X is not None else ()
-    found = reachable_leaves(model, domain)
-    return Report(model, domain, found, output_bounds(model, domain), shares, tuple(said))
+    explored = explore(model, domain)
+    statements = [_never(explored, domain, label) for label in never_output]
+    statements += [_monotone(model, domain, name, output, time_limit) for name in monotone_in]
+    certified = tuple(certify(model, X, distance, norm, y=y) for distance in epsilon) if X is not None else ()
+    bounds = output_bounds(model, domain, explored=explored)
+    return Report(model, domain, explored.reachability, bounds, certified, tuple(statements))
 
 
-def _never(model: Model, domain: Domain, label: Any) -> Statement:
-    answer = never(model, domain, label)
-    shown = f"{len(answer.proofs)} proofs" if answer.witness is None else _named(model, answer.witness)
-    return Statement(f"never {label!r}", answer.status, shown)
+def _never(explored: Exploration, domain: Domain, label: Any) -> Statement:
+    model = explored.model
+    answer = never(model, domain, label, explored=explored)
+    shown_by = f"{len(answer.proofs)} proofs" if answer.witness is None else _named(model, answer.witness)
+    return Statement(f"never {label!r}", answer.status, shown_by)
 
 
 def _monotone(model: Model, domain: Domain, name: Name, output: Any, time_limit: float | None) -> Statement:
-    found = monotone(model, name, domain, output=output, time_limit=time_limit)
+    answer = monotone(model, name, domain, output=output, time_limit=time_limit)
     what = "the output" if model.class_names is None else f"the probability of {output!r}"
-    shown = f"{len(found.proofs)} proofs" if found else f"a fall by {found.margin:.2g} is not ruled out"
-    if found.low is not None and found.high is not None:
+    shown_by = f"{len(answer.proofs)} proofs" if answer else f"a fall by {answer.margin:.2g} is not ruled out"
+    if answer.low is not None and answer.high is not None:
         j = column_number(model, name)
-        shown = f"{_named(model, found.low)} against {_show(found.high[j])} in {model.encoder.columns[j].name}"
-    return Statement(f"raising {name} never lowers {what}", found.status, shown)
+        shown_by = f"{_named(model, answer.low)} against {_show(answer.high[j])} in {model.encoder.columns[j].name}"
+    return Statement(f"raising {name} never lowers {what}", answer.status, shown_by)
 
 
 def _domain(report: Report) -> str:
@@ -168,17 +177,17 @@ def _domain(report: Report) -> str:
     return "; ".join(spans + more)
 
 
-def _shown_by(verdict: Any) -> str:
+def _shown_by(verdict: Verdict) -> str:
     if verdict.witness is not None:
         return _row(verdict.witness)
     return verdict.proof.reason if verdict.proof is not None else f"margin {verdict.margin:.2g}"
 
 
-def _row(row: Any) -> str:
+def _row(row: Array) -> str:
     return "`" + ", ".join(_show(x) for x in row.tolist()) + "`"
 
 
-def _named(model: Model, row: Any) -> str:
+def _named(model: Model, row: Array) -> str:
     pairs = zip(model.encoder.columns, row.tolist())
     return "`" + ", ".join(f"{column.name} = {_show(x)}" for column, x in pairs) + "`"
 

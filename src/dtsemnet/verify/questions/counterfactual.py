@@ -1,8 +1,8 @@
 """The cheapest change that leads to another class: what would have had to be different.
 
 The cost of a change is a weighted sum over the columns, so the cheapest one changes few of them.
-It is found as the nearest input in that norm (:mod:`dtsemnet.verify.proof.nearest`), with the
-certificate that nothing cheaper exists; integers and categories by halving the box. Several answers
+It is the nearest input in that norm (:mod:`dtsemnet.verify.proof.nearest`), with a certificate that
+nothing cheaper exists; integers and categories are settled by halving the box. Several answers
 lie in different leaves, so that they differ in what they change and not in the last digit.
 """
 
@@ -18,10 +18,9 @@ from numpy.typing import ArrayLike
 from dtsemnet.arrays import Array, Floats
 from dtsemnet.tree import Model, as_model
 from dtsemnet.verify.proof.domain import Domain, Name
-from dtsemnet.verify.proof.encoded_domain import Space, bind, column_number
-from dtsemnet.verify.proof.nearest import Found, nearest_leaf
-from dtsemnet.verify.proof.regions import Cuts
-from dtsemnet.verify.questions.robustness import allow_for_maps, hold, measure, read_row
+from dtsemnet.verify.proof.encoded_domain import EncodedDomain, bind, column_number, read_row
+from dtsemnet.verify.proof.exploration import Cuts
+from dtsemnet.verify.proof.nearest import NearestPoint, allow_for_maps, distance_from, nearest_leaf
 
 __all__ = ["Counterfactual", "counterfactual"]
 
@@ -34,7 +33,7 @@ class Counterfactual:
     label: Any
     cost: float
     lower: float
-    """Certified: no input of the target class costs less; of later answers, none outside the leaves already shown."""
+    """Certified: no input of the target class costs less; for later answers, none outside the leaves already shown."""
     changes: dict[str, tuple[Any, Any]]
     """Columns that change, each with its value before and after."""
     leaf: int
@@ -65,21 +64,21 @@ def counterfactual(
         The input; it must lie in the domain.
     target : label of a class
     domain : Domain
-        Where inputs may lie, for example ``Domain.from_data(X)``.
+        Answers lie in it; for example ``Domain.from_data(X)``.
     cost : array_like of shape (n_columns,) or mapping of column to float, optional
-        Cost of changing a column by one unit, for columns of categories of any change. By default a change over the
+        Cost of changing a column by one unit; for a column of categories, of any change. By default a change over the
         whole range of the domain costs 1 in every column. A mapping changes some of these.
     immutable : sequence of int or str, default=()
         Columns that cannot change.
     integer : sequence of int or str, default=()
-        Columns that hold integers, beside those of the domain.
+        Columns that hold integers, in addition to those of the domain.
     n : int, default=1
         Number of answers, each in another leaf, cheapest first.
 
     Returns
     -------
     list of Counterfactual
-        Fewer than ``n`` where fewer leaves can be reached; empty where none can.
+        Fewer than ``n`` if fewer leaves can be reached; empty if none can.
 
     Examples
     --------
@@ -98,21 +97,21 @@ def counterfactual(
     row = read_row(model, x)
     held = frozenset(column_number(model, name) for name in immutable)
     whole = replace(domain, integer=(*domain.integer, *integer))
-    space = hold(bind(model, whole), row, held, categories=False)
-    costs = _costs(model, space.column_lower, space.column_upper, cost)
-    cuts, distance = Cuts(space), measure(space, row, "1", costs)
+    encoded = bind(model, whole).hold(row, held, categories=False)
+    costs = _costs(model, encoded.column_lower, encoded.column_upper, cost)
+    cuts, distance = Cuts(encoded), distance_from(encoded, row, "1", costs)
     goal = model.tree.leaf_class == model.class_names.index(target)
-    shown: list[Counterfactual] = []
+    answers: list[Counterfactual] = []
     for _ in range(n):
-        seen = frozenset(answer.leaf for answer in shown)
-        found = allow_for_maps(space, distance, nearest_leaf(cuts, distance, goal, skip=seen))
-        if found.row is None:
+        seen = frozenset(answer.leaf for answer in answers)
+        nearest = allow_for_maps(encoded, distance, nearest_leaf(cuts, distance, goal, skip=seen))
+        if nearest.row is None:
             break
-        point = _tidy(space, costs, row, found)
-        price = distance.of(model.transform(point[None])[0].astype(np.float64))
+        point = _tidy(encoded, costs, row, nearest)
+        price = distance.of(encoded.encode(point))
         changes = _changes(model, row, point)
-        shown.append(Counterfactual(point, target, price, min(found.lower, price), changes, found.leaf))
-    return shown
+        answers.append(Counterfactual(point, target, price, min(nearest.lower, price), changes, nearest.leaf))
+    return answers
 
 
 def _costs(model: Model, lower: Floats, upper: Floats, cost: Any) -> Floats:
@@ -120,39 +119,39 @@ def _costs(model: Model, lower: Floats, upper: Floats, cost: Any) -> Floats:
     width = np.array([1.0 if c.categories is not None else high - low for c, low, high in zip(columns, lower, upper)])
     costs = 1.0 / np.where(width > 0, width, 1.0)
     if isinstance(cost, Mapping):
-        for name, number in cost.items():
-            costs[column_number(model, name)] = number
+        for name, price in cost.items():
+            costs[column_number(model, name)] = price
     elif cost is not None:
         given = np.asarray(cost, dtype=np.float64)
         if given.shape != costs.shape:
-            raise ValueError(f"cost must hold one number a column, {len(costs)} of them, got shape {given.shape}.")
+            raise ValueError(f"cost must hold one number per column, {len(costs)} of them, got shape {given.shape}.")
         costs = given
     if not (np.isfinite(costs).all() and (costs > 0).all()):
         raise ValueError("cost must be positive and finite; name a column in immutable to hold it.")
     return costs
 
 
-def _tidy(space: Space, costs: Floats, before: Array, found: Found) -> Array:
-    """Hold the columns that changed by next to nothing, which only moved to get off the edge, and search once more."""
-    assert found.row is not None
-    width = space.column_upper - space.column_lower
+def _tidy(encoded: EncodedDomain, costs: Floats, before: Array, nearest: NearestPoint) -> Array:
+    """Hold the columns that changed by next to nothing, only to get off the edge, and search once more."""
+    assert nearest.row is not None
+    width = encoded.column_upper - encoded.column_lower
     tiny = frozenset(
         j
-        for j, column in enumerate(space.model.encoder.columns)
-        if column.categories is None and 0 < _apart(before[j], found.row[j]) <= 1e-8 * width[j]
+        for j, column in enumerate(encoded.model.encoder.columns)
+        if column.categories is None and 0 < _apart(before[j], nearest.row[j]) <= 1e-8 * width[j]
     )
     if not tiny:
-        return found.row
-    held = hold(space, before, tiny, categories=False)
-    goal = np.arange(space.model.tree.n_leaves) == found.leaf
-    again = nearest_leaf(Cuts(held), measure(held, before, "1", costs), goal)
-    return again.row if again.row is not None and again.upper <= found.upper * (1 + 1e-6) else found.row
+        return nearest.row
+    held = encoded.hold(before, tiny, categories=False)
+    goal = np.arange(encoded.model.tree.n_leaves) == nearest.leaf
+    again = nearest_leaf(Cuts(held), distance_from(held, before, "1", costs), goal)
+    return again.row if again.row is not None and again.upper <= nearest.upper * (1 + 1e-6) else nearest.row
 
 
 def _apart(old: Any, new: Any) -> float:
-    """How far two numbers are apart; 0 where one is missing."""
-    lost = old is None or new is None or old != old or new != new
-    return 0.0 if lost else abs(float(new) - float(old))
+    """How far two numbers are apart; 0 if one is missing."""
+    is_missing = old is None or new is None or old != old or new != new
+    return 0.0 if is_missing else abs(float(new) - float(old))
 
 
 def _changes(model: Model, before: Array, after: Array) -> dict[str, tuple[Any, Any]]:

@@ -1,4 +1,9 @@
-"""Do two versions of a tree agree on a domain, and where do they not?"""
+"""Do two versions of a tree agree on a domain, and if not, where do they differ?
+
+Both trees form a product whose leaves are the pairs of their leaves (:mod:`dtsemnet.verify.proof.leaf_pairs`).
+Pairs with the same answer need no decision. Of a pair with different answers, exploring the product finds
+whether a row reaches it; for linear leaves the largest gap of the two answers decides.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +15,11 @@ import numpy as np
 
 from dtsemnet.arrays import Array, Bools
 from dtsemnet.tree import Model, as_model
-from dtsemnet.verify.proof.decide import ways_inside, witness_at
 from dtsemnet.verify.proof.domain import Domain
-from dtsemnet.verify.proof.encoded_domain import bind
-from dtsemnet.verify.proof.leaf_pairs import Gap, largest_gap, lines_of
-from dtsemnet.verify.proof.product_tree import product
-from dtsemnet.verify.proof.regions import Cuts
-from dtsemnet.verify.questions.reachability import Answer, Reachability, explore
+from dtsemnet.verify.proof.encoded_domain import bind, points_towards
+from dtsemnet.verify.proof.exploration import Cuts, Exploration, Reachability, explore_leaves
+from dtsemnet.verify.proof.leaf_pairs import Gap, answers, largest_gap, lines_of, product
+from dtsemnet.verify.questions.reachability import Answer
 
 __all__ = ["Difference", "Disagreement", "difference", "equivalent"]
 
@@ -40,7 +43,7 @@ class Difference:
     undecided: tuple[tuple[int, int], ...]
     """Pairs of leaves for which neither a row nor a proof was found."""
     share: float | None
-    """Share of the sample given on which the trees disagree."""
+    """Share of the rows of ``X`` on which the trees disagree."""
     reachability: Reachability
     """Verdicts on the pairs, numbered ``a * n_leaves_b + b``."""
 
@@ -64,12 +67,12 @@ def difference(
     Parameters
     ----------
     tree_a, tree_b : Tree, Model or fitted estimator
-        They read the same columns. Classifiers disagree where their classes differ.
+        They read the same columns. Classifiers disagree on a row if their classes differ.
     domain : Domain
     tolerance : float, default=0.0
-        Regressors disagree where an output (before an output map) differs by more.
+        Regressors disagree on a row if an output (before an output map) differs by more.
     X : array_like, optional
-        Sample of which the share of disagreement is told.
+        Sample whose share of disagreement is counted.
     time_limit : float, optional
         Seconds; pairs left at the end are undecided.
     progress : callable, optional
@@ -79,37 +82,35 @@ def difference(
     --------
     >>> from dtsemnet.tree import Topology, Tree
     >>> old, new = (Tree(Topology.complete(1), [[1.0]], [b], [[1, 0], [0, 1]], class_names=[0, 1]) for b in (-1, -2))
-    >>> found = difference(old, new, Domain(0.0, 4.0), X=[[0.5], [1.5], [2.5], [3.5]])
-    >>> print(found)
+    >>> apart = difference(old, new, Domain(0.0, 4.0), X=[[0.5], [1.5], [2.5], [3.5]])
+    >>> print(apart)
     1 pairs of leaves disagree, 0 undecided, 25.00% of the sample
-    >>> 1 < found.regions[0].witness[0] <= 2
+    >>> 1 < apart.regions[0].witness[0] <= 2
     np.True_
     """
-    a, b = _same_face(as_model(tree_a), as_model(tree_b))
-    space = bind(Model(a.encoder, product(a.tree, b.tree)), domain)
-    found, cuts = explore(space, _may_differ(a, b), time_limit=time_limit, progress=progress)
+    a, b = as_model(tree_a), as_model(tree_b)
+    _check_comparable(a, b)
+    cuts = Cuts(bind(Model(a.encoder, product(a.tree, b.tree)), domain))
+    pairs = explore_leaves(cuts, _may_differ(a, b), time_limit=time_limit, progress=progress)
     regions: list[Disagreement] = []
     undecided: list[tuple[int, int]] = []
-    for pair, verdict in enumerate(found.verdicts):
+    for pair, verdict in enumerate(pairs.verdicts):
         if verdict.status not in ("reachable", "undecided"):
             continue
-        witness = _disagreement(a, b, cuts, found, pair, tolerance)
-        if isinstance(witness, np.ndarray):
-            leaves = divmod(pair, b.tree.n_leaves)
-            answers = (model.predict(witness[None])[0] for model in (a, b))
-            regions.append(Disagreement(*leaves, witness, *answers))
-        elif not witness:
-            undecided.append(divmod(pair, b.tree.n_leaves))
-    share = None
-    if X is not None:
-        share = float(_gap(a, b, X, tolerance).mean())
-    return Difference(tuple(regions), tuple(undecided), share, found)
+        leaves = divmod(pair, b.tree.n_leaves)
+        witness, settled = _disagreement(a, b, Exploration(cuts, pairs), pair, tolerance)
+        if witness is not None:
+            regions.append(Disagreement(*leaves, witness, *(model.predict(witness[None])[0] for model in (a, b))))
+        elif not settled:
+            undecided.append(leaves)
+    share = None if X is None else float(_disagree(a, b, X, tolerance).mean())
+    return Difference(tuple(regions), tuple(undecided), share, pairs)
 
 
 def equivalent(
     tree_a: Any, tree_b: Any, domain: Domain, *, tolerance: float = 0.0, time_limit: float | None = None
 ) -> Answer:
-    """Prove that two trees give the same answers on a domain, or show a row on which they do not.
+    """Prove that two trees give the same answers on a domain, or find a row on which they do not.
 
     Parameters
     ----------
@@ -123,14 +124,14 @@ def equivalent(
     >>> equivalent(old, new, Domain(0.0, 1.0)).status, equivalent(old, new, Domain(0.0, 1.5)).status
     ('yes', 'no')
     """
-    found = difference(tree_a, tree_b, domain, tolerance=tolerance, time_limit=time_limit)
-    if found.regions:
-        return Answer("no", witness=found.regions[0].witness)
-    proofs = tuple(verdict.proof for verdict in found.reachability.verdicts if verdict.proof is not None)
-    return Answer("undecided" if found.undecided else "yes", proofs=proofs)
+    apart = difference(tree_a, tree_b, domain, tolerance=tolerance, time_limit=time_limit)
+    if apart.regions:
+        return Answer("no", witness=apart.regions[0].witness)
+    proofs = tuple(verdict.proof for verdict in apart.reachability.verdicts if verdict.proof is not None)
+    return Answer("undecided" if apart.undecided else "yes", proofs=proofs)
 
 
-def _same_face(a: Model, b: Model) -> tuple[Model, Model]:
+def _check_comparable(a: Model, b: Model) -> None:
     plain = a.encoder.is_identity and b.encoder.is_identity and a.encoder.n_columns == b.encoder.n_columns
     if not plain and a.encoder != b.encoder:
         raise ValueError("tree_a and tree_b must read the same columns in the same way; their encoders differ.")
@@ -138,7 +139,6 @@ def _same_face(a: Model, b: Model) -> tuple[Model, Model]:
         raise ValueError("tree_a and tree_b must both be classifiers, or regressors with as many outputs.")
     if a.output != b.output:
         raise ValueError("tree_a and tree_b must have the same output map.")
-    return a, b
 
 
 def _labels(model: Model) -> list[Any]:
@@ -153,54 +153,53 @@ def _contents(model: Model) -> list[bytes]:
 
 
 def _may_differ(a: Model, b: Model) -> Bools:
-    """Pairs of leaves whose answers are not the same at sight."""
+    """Pairs of leaves whose contents are not the same."""
     ours, theirs = (_labels(m) if m.is_classifier else _contents(m) for m in (a, b))
     return np.array([x != y for x in ours for y in theirs], dtype=bool)
 
 
-def _disagreement(a: Model, b: Model, cuts: Cuts, found: Reachability, pair: int, tolerance: float) -> Any:
-    """A row on which a pair of leaves disagrees, True where it is proved not to, False where neither is known."""
-    verdict = found.verdicts[pair]
-    if verdict.witness is not None and _gap(a, b, verdict.witness[None], tolerance)[0]:
-        return verdict.witness
+def _disagreement(a: Model, b: Model, pairs: Exploration, pair: int, tolerance: float) -> tuple[Array | None, bool]:
+    """A row on which a pair of leaves disagrees; without one, whether the pair is proved to agree."""
+    cuts, verdict, region = pairs.cuts, pairs.reachability.verdicts[pair], pairs.reachability.regions[pair]
+    if verdict.witness is not None and _disagree(a, b, verdict.witness[None], tolerance)[0]:
+        return verdict.witness, True
     if a.is_classifier or np.isnan(verdict.margin):
-        return False
+        return None, False
     leaf_a, leaf_b = divmod(pair, b.tree.n_leaves)
-    space, region = cuts.space, found.regions[pair]
+    encoded, box = cuts.encoded, (region.lower, region.upper)
     rows, right, _ = cuts.rows(region)
     largest = 0.0
     for o in range(a.tree.n_outputs):
         one, other = (
-            lines_of(model.tree, o, space.lower, space.upper)[leaf] for model, leaf in ((a, leaf_a), (b, leaf_b))
+            lines_of(model.tree, o, encoded.lower, encoded.upper)[leaf] for model, leaf in ((a, leaf_a), (b, leaf_b))
         )
         for ours, theirs in ((one, other), (other, one)):
-            gap = largest_gap(cuts, (rows, right), (region.lower, region.upper), ours, theirs, enough=tolerance)
+            gap = largest_gap(encoded, (rows, right), box, ours, theirs, enough=tolerance)
             largest = max(largest, gap.upper)
-            row = _apart(a, b, cuts, found, pair, tolerance, gap) if gap.upper > tolerance else None
+            row = _row_near(a, b, pairs, pair, tolerance, gap) if gap.upper > tolerance else None
             if row is not None:
-                return row
-    return largest <= tolerance
+                return row, True
+    return None, largest <= tolerance
 
 
-def _apart(a: Model, b: Model, cuts: Cuts, found: Reachability, pair: int, tolerance: float, gap: Gap) -> Array | None:
+def _row_near(a: Model, b: Model, pairs: Exploration, pair: int, tolerance: float, gap: Gap) -> Array | None:
     """A row near the points of the largest gap on which two leaves disagree."""
-    witness, region = found.verdicts[pair].witness, found.regions[pair]
-    inside = None if witness is None else cuts.space.model.transform(witness[None])[0]
+    witness, region = pairs.reachability.verdicts[pair].witness, pairs.reachability.regions[pair]
+    encoded, box = pairs.encoded, (region.lower, region.upper)
+    inside = None if witness is None else encoded.encode(witness)
 
     def differs(row: Array) -> bool:
-        return int(cuts.space.model.apply(row[None])[0]) == pair and bool(_gap(a, b, row[None], tolerance)[0])
+        return encoded.leaf_of(row) == pair and bool(_disagree(a, b, row[None], tolerance)[0])
 
-    rows, right, _ = cuts.rows(region)
-    box = region.lower, region.upper
-    ways = (ways_inside(point, (rows, right), box, inside) for point in gap.points)
-    shown = (witness_at(cuts, way, *box, differs) for way in ways)
-    return next((row for row in shown if row is not None), None)
+    rows, right, _ = pairs.cuts.rows(region)
+    ways = (points_towards(point, (rows, right), box, inside) for point in gap.points)
+    found = (encoded.find_row(way, *box, differs) for way in ways)
+    return next((row for row in found if row is not None), None)
 
 
-def _gap(a: Model, b: Model, X: Any, tolerance: float) -> Bools:
+def _disagree(a: Model, b: Model, X: Any, tolerance: float) -> Bools:
     """Rows on which two models disagree, as they compute."""
     if a.is_classifier:
         ours, theirs = a.predict(X).tolist(), b.predict(X).tolist()
         return np.array([x != y for x, y in zip(ours, theirs)], dtype=bool)
-    ours, theirs = (model.tree.predict(model.transform(X)).reshape(len(X), -1) for model in (a, b))
-    return np.asarray((np.abs(ours - theirs) > tolerance).any(axis=1))
+    return np.asarray((np.abs(answers(a, X) - answers(b, X)) > tolerance).any(axis=1))

@@ -1,13 +1,16 @@
 """The largest jump: how far an answer can change where one leaf ends and another begins.
 
 Two leaves part at one split, so the points that both of them touch lie on its hyperplane and in the
-closed half-spaces of both paths; there the gap of their answers is bounded by
-:mod:`dtsemnet.verify.proof.leaf_pairs`. Pairs of nodes are opened in the order of what the ranges of
-the answers below them allow. A pair that cannot beat the best jump is never asked, and nodes that touch nowhere
-settle all pairs of leaves below them by one certificate.
+closed half-spaces of both paths; there the gap of their answers is bounded
+(:mod:`dtsemnet.verify.proof.leaf_pairs`). Pairs of nodes are opened in the order of what the ranges of
+the answers below them allow. A pair that cannot beat the best jump needs no program, and nodes that touch
+nowhere settle all pairs of leaves below them by one certificate.
 
-What is attained is shown at one point with rational coordinates that lies exactly on the
-hyperplane and in both regions, where both answers are computed without rounding.
+A jump is attained at one point with rational coordinates that lies exactly on the hyperplane and in both
+regions; there both answers are computed without rounding. A solver's point lies near the hyperplane,
+hardly ever on it. Solving the equations of the half-spaces that it touches in rational arithmetic, for as
+many coordinates and with all others held, moves it there by the solver's tolerance. Whether it then lies
+in all closed half-spaces is checked without rounding.
 """
 
 from __future__ import annotations
@@ -22,20 +25,19 @@ from typing import Any
 
 import numpy as np
 
-from dtsemnet.arrays import Array, Floats
+from dtsemnet.arrays import Array, Bools, Floats
 from dtsemnet.tree import as_model
-from dtsemnet.verify.proof.boundary_point import touching_point
-from dtsemnet.verify.proof.decide import is_empty, ways_inside, witness_at
+from dtsemnet.verify.proof.certificates import exact_value, round_down
 from dtsemnet.verify.proof.domain import Domain
-from dtsemnet.verify.proof.encoded_domain import bind
+from dtsemnet.verify.proof.encoded_domain import points_towards
+from dtsemnet.verify.proof.exploration import LEFT, RIGHT, Cuts, Exploration, explored_once, is_empty
 from dtsemnet.verify.proof.leaf_pairs import Line, answers, largest_gap, line_range, lines_of, output_number
-from dtsemnet.verify.proof.regions import LEFT, RIGHT, Cuts
-from dtsemnet.verify.questions.reachability import Reachability, explore
+from dtsemnet.verify.proof.linear_programs import interior
 
 __all__ = ["Jump", "largest_jump"]
 
 NEAR = 1e-6
-"""How near to the boundary the two rows must lie, in each feature, to be shown."""
+"""How near to the boundary the two rows must lie, in each feature."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +45,13 @@ class Jump:
     """The largest jump of one output on a domain."""
 
     lower: float
-    """Certified: at ``point`` the answers of the two leaves are at least this far apart. 0 where no jump was found."""
+    """Certified: at ``point`` the answers of the two leaves are at least this far apart. 0 if no jump was found."""
     upper: float
     """Certified: nowhere in the domain do the answers of two leaves that touch lie farther apart."""
     point: Array | None = None
-    """Where both leaves touch, to rounding."""
+    """Where both leaves touch, up to rounding."""
     leaves: tuple[int, int] = (-1, -1)
-    """The leaf left and the leaf right of the split at which they part."""
+    """The leaves to the left and to the right of the split at which they part."""
     sides: tuple[Array, Array] | None = None
     """Two rows next to ``point`` that the model sends to the two leaves."""
     answers: tuple[float, float] = (np.nan, np.nan)
@@ -74,44 +76,44 @@ def largest_jump(
     output: Any = 0,
     time_limit: float | None = None,
     progress: Callable[[int, int], None] | None = None,
+    explored: Exploration | None = None,
 ) -> Jump:
     """Find the largest jump of an output across the boundaries between leaves.
 
     Parameters
     ----------
     tree : Tree, Model or fitted estimator
-        A regressor; of a classifier the probability of the named class.
     domain : Domain
         The leaves touch inside it. Integers, categories and missing marks are the same on both sides of a boundary: a
-        step from one whole number to the next is no jump.
+        step from one integer to the next is no jump.
     output : label of a class, or number of an output, default=0
-        Taken before an output map.
+        The class whose probability is meant, or the output before an output map.
     time_limit : float, optional
-        Seconds; what was not asked by then counts in ``upper``.
+        Seconds; what is not decided by then counts in ``upper``.
     progress : callable, optional
-        Called with the pairs of leaves settled and all pairs.
+        Called with the number of pairs of leaves settled and of all pairs.
+    explored : Exploration, optional
+        The outcome of ``explore(tree, domain)``, to share it with other questions.
 
     Examples
     --------
     >>> from dtsemnet.tree import Topology, Tree
     >>> tree = Tree(Topology.complete(1), [[1, 1]], [-1], [[0], [3]], coef=[[[1, 0]], [[0, -1]]])
-    >>> found = largest_jump(tree, Domain(0.0, 1.0))  # 3 - y - x where x + y = 1
-    >>> print(found)
+    >>> jump = largest_jump(tree, Domain(0.0, 1.0))  # 3 - y - x on the line x + y = 1
+    >>> print(jump)
     jumps by 2, from 1 in leaf 0 to 3 in leaf 1; never by more than 2
     """
-    model = as_model(tree)
-    o = output_number(model, output)
-    found, cuts = explore(bind(model, domain))
-    lines = lines_of(model.tree, o, cuts.space.lower, cuts.space.upper)
-    return _Search(cuts, found, lines, o).run(time_limit, progress)
+    o = output_number(as_model(tree), output)
+    explored = explored_once(tree, domain, explored)
+    lines = lines_of(explored.model.tree, o, explored.encoded.lower, explored.encoded.upper)
+    return _Search(explored, lines, o).run(time_limit, progress)
 
 
 @dataclass
 class _Search:
-    """Best first over pairs of nodes."""
+    """Best-first search over pairs of nodes."""
 
-    cuts: Cuts
-    found: Reachability
+    explored: Exploration
     lines: list[Line]
     output: int
     best: Jump = field(default_factory=lambda: Jump(0.0, 0.0))
@@ -119,23 +121,27 @@ class _Search:
     """Largest jump that settled pairs allow."""
     n_programs: int = 0
 
+    @property
+    def cuts(self) -> Cuts:
+        return self.explored.cuts
+
     def run(self, time_limit: float | None, progress: Callable[[int, int], None] | None) -> Jump:
-        topology, began = self.cuts.tree.topology, time.monotonic()
+        topology, begin = self.cuts.tree.topology, time.monotonic()
         ticket, n_leaves = count(), topology.n_leaves
         heap: list[tuple[float, int, int, int, int]] = []
         self._set_ranges()
         for split in range(topology.n_splits):
             reads = self.cuts.tree.weight[split] != 0
-            # Between whole numbers there is no boundary to stand on.
-            if reads.any() and not self.cuts.space.integer[reads].all():
+            # Between integers there is no boundary.
+            if reads.any() and not self.cuts.encoded.integer[reads].all():
                 left, right = topology.children[split].tolist()
                 self._push(heap, ticket, left, right, split)
         while heap and -heap[0][0] > self.best.lower:
-            if time_limit is not None and time.monotonic() - began >= time_limit:
+            if time_limit is not None and time.monotonic() - begin >= time_limit:
                 break
             _, _, a, b, split = heapq.heappop(heap)
             if a < 0 and b < 0:
-                self._ask(~a, ~b, split)
+                self._decide(~a, ~b, split)
             elif not self._apart(a, b, split):
                 first = self._n_below(a) >= self._n_below(b)
                 for child in topology.children[a if first else b].tolist():
@@ -148,13 +154,13 @@ class _Search:
         return Jump(best.lower, upper, best.point, best.leaves, best.sides, best.answers, self.n_programs)
 
     def _set_ranges(self) -> None:
-        """Ends of the answers below every node, by the boxes of the leaves; nothing for leaves out of reach."""
+        """Ranges of the answers below every node, by the boxes of the leaves; empty for unreachable leaves."""
         topology = self.cuts.tree.topology
         ends = {}
-        for leaf, (line, verdict) in enumerate(zip(self.lines, self.found.verdicts)):
-            region = self.found.regions[leaf]
-            gone = verdict.status == "unreachable"
-            ends[~leaf] = (np.inf, -np.inf) if gone else line_range(line, region.lower, region.upper)
+        leaves = self.explored.reachability
+        for leaf, (line, verdict, region) in enumerate(zip(self.lines, leaves.verdicts, leaves.regions)):
+            is_out = verdict.status == "unreachable"
+            ends[~leaf] = (np.inf, -np.inf) if is_out else line_range(line, region.lower, region.upper)
         for split in reversed(range(topology.n_splits)):  # parents come before their children
             lows, highs = zip(*(ends[child] for child in topology.children[split].tolist()))
             ends[split] = min(lows), max(highs)
@@ -179,14 +185,14 @@ class _Search:
         """Whether two nodes are proved to touch nowhere."""
         self.n_programs += 1
         rows, right = self._rows(a, b, split)
-        return is_empty(rows, right, self.cuts.space.lower, self.cuts.space.upper)
+        return is_empty(rows, right, self.cuts.encoded.lower, self.cuts.encoded.upper)
 
-    def _ask(self, a: int, b: int, split: int) -> None:
+    def _decide(self, a: int, b: int, split: int) -> None:
         """Settle one pair of leaves."""
-        lines, box = self.lines, (self.cuts.space.lower, self.cuts.space.upper)
+        lines, box = self.lines, (self.cuts.encoded.lower, self.cuts.encoded.upper)
         rows, right = self._rows(~a, ~b, split)
         for ours, theirs in ((lines[a], lines[b]), (lines[b], lines[a])):
-            gap = largest_gap(self.cuts, (rows, right), box, ours, theirs, enough=self.best.lower)
+            gap = largest_gap(self.cuts.encoded, (rows, right), box, ours, theirs, enough=self.best.lower)
             self.n_programs += gap.n_programs
             self.upper = max(self.upper, gap.upper)
             for point in gap.points if gap.upper > self.best.lower else ():
@@ -195,7 +201,7 @@ class _Search:
     def _attain(self, point: Floats, leaves: tuple[int, int], split: int) -> None:
         """Take a point where both leaves touch for the best, if the jump there is larger."""
         one, other = (self.lines[leaf] for leaf in leaves)
-        exact = touching_point(self.cuts, point, split, (~leaves[0], ~leaves[1]))
+        exact = _touching_point(self.cuts, point, split, (~leaves[0], ~leaves[1]))
         if exact is None:
             return
         height = abs(one(exact) - other(exact)) - Fraction(one.error) - Fraction(other.error)
@@ -204,25 +210,98 @@ class _Search:
         near = np.array([float(z) for z in exact])
         left, right = (self._beside(near, leaf) for leaf in leaves)
         if left is not None and right is not None:
-            lower = float(height)
-            lower = lower if Fraction(lower) <= height else float(np.nextafter(lower, -np.inf))
-            before, after = answers(self.cuts.space.model, np.stack([left, right]))[:, self.output].tolist()
-            self.best = Jump(lower, 0.0, self.cuts.space.row(near), leaves, (left, right), (before, after))
+            lower = round_down(height)
+            before, after = answers(self.cuts.encoded.model, np.stack([left, right]))[:, self.output].tolist()
+            self.best = Jump(lower, 0.0, self.cuts.encoded.row(near), leaves, (left, right), (before, after))
 
     def _beside(self, near: Floats, leaf: int) -> Array | None:
-        """A row next to a point of the edge that the model sends to the leaf, with the same whole numbers."""
-        cuts, space = self.cuts, self.cuts.space
-        whole = space.integer
-        lower, upper = np.where(whole, near, space.lower), np.where(whole, near, space.upper)
-        witness = self.found.verdicts[leaf].witness
-
-        known = None if witness is None else space.model.transform(witness[None])[0].astype(np.float64)
-        known = known if known is not None and (known[whole] == near[whole]).all() else None
+        """A row next to a point of the edge that the model sends to the leaf, with the same integers."""
+        cuts, encoded = self.cuts, self.cuts.encoded
+        integer = encoded.integer
+        box = np.where(integer, near, encoded.lower), np.where(integer, near, encoded.upper)
+        witness = self.explored.reachability.verdicts[leaf].witness
+        known = None if witness is None else encoded.encode(witness)
+        known = known if known is not None and (known[integer] == near[integer]).all() else None
 
         def reaches(row: Array) -> bool:
-            z = space.model.transform(row[None])[0]
+            z = encoded.model.transform(row[None])[0]
             is_near = bool((np.abs(z - near) <= NEAR * (1 + np.abs(near))).all())
-            return is_near and int(space.model.tree.apply(z[None])[0]) == leaf
+            return is_near and int(encoded.model.tree.apply(z[None])[0]) == leaf
 
-        way = ways_inside(near, cuts.half_spaces(cuts.path_to(~leaf)), (lower, upper), known)
-        return witness_at(cuts, way, lower, upper, reaches)
+        way = points_towards(near, cuts.half_spaces(cuts.path_to(~leaf)), box, known)
+        return encoded.find_row(way, *box, reaches)
+
+
+def _touching_point(cuts: Cuts, point: Floats, split: int, nodes: tuple[int, int]) -> list[Fraction] | None:
+    """Find a point near one that lies on a split's hyperplane and in the closed half-spaces of two nodes below it."""
+    encoded, tree = cuts.encoded, cuts.tree
+    path = [step for step in dict.fromkeys(cuts.path_to(nodes[0]) + cuts.path_to(nodes[1])) if step[0] != split]
+    point = np.clip(np.where(encoded.integer, np.round(point), point), encoded.lower, encoded.upper)
+    for index, mark in encoded.marks.items():
+        point[mark.number] = mark.fill if point[index] == 1 else min(max(point[mark.number], mark.low), mark.high)
+    for near, all_tight in _tries(cuts, point, split, path):
+        held = encoded.integer | (near <= encoded.lower) | (near >= encoded.upper)
+        for index, mark in encoded.marks.items():
+            held[mark.number] |= near[index] == 1 or not mark.low < near[mark.number] < mark.high
+        tight = [split]
+        if all_tight:
+            others = np.array([i for i, _ in path], dtype=np.int64)
+            away = np.abs(tree.weight[others] @ near + tree.bias[others])
+            size = np.abs(tree.weight[others]) @ np.abs(near) + np.abs(tree.bias[others])
+            tight += others[away <= 1e-9 * size].tolist()
+        z = _on_hyperplanes(tree.weight[tight], tree.bias[tight], near, held)
+        if _is_inside(cuts, z, split, path):
+            return z
+    return None
+
+
+def _tries(cuts: Cuts, point: Floats, split: int, path: list[tuple[int, int]]) -> list[tuple[Floats, bool]]:
+    """The point with all that it touches, then points farther inside, which touch the split alone."""
+    tries = [(point, True)]
+    rows, right = cuts.half_spaces([(split, LEFT), (split, RIGHT), *path])
+    soft = np.arange(len(rows)) >= len(cuts.encoded.rows) + 2
+    whole = cuts.encoded.integer
+    lower, upper = np.where(whole, point, cuts.encoded.lower), np.where(whole, point, cuts.encoded.upper)
+    deep = interior(rows, right, lower, upper, soft) if soft.any() else None
+    inside = lower / 2 + upper / 2 if deep is None else deep.point
+    return tries + [(point + share * (inside - point), False) for share in (0.0, 1e-12, 1e-9, 1e-6, 1e-3, 1.0)]
+
+
+def _on_hyperplanes(weight: Floats, bias: Floats, point: Floats, held: Bools) -> list[Fraction]:
+    """Solve ``weight z + bias = 0``, by elimination: one coordinate is solved for each row, the others stay."""
+    z = [Fraction(x) for x in point.tolist()]
+    free = np.flatnonzero(~held).tolist()
+    solved: list[tuple[int, list[Fraction], Fraction]] = []
+    for row, constant in zip(weight.tolist(), bias.tolist()):
+        coef, rest = [Fraction(w) for w in row], Fraction(constant)
+        for pivot, other, offset in solved:
+            if coef[pivot]:
+                factor = coef[pivot]
+                coef = [c - factor * q for c, q in zip(coef, other)]
+                rest -= factor * offset
+        pivot = max(free, key=lambda j: abs(coef[j]), default=-1)
+        if pivot < 0 or not coef[pivot]:
+            continue  # it follows from the rows before, or the check will refuse the point
+        lead = coef[pivot]
+        solved.append((pivot, [c / lead for c in coef], rest / lead))
+    for pivot, coef, rest in reversed(solved):  # a later row no longer holds the coordinates of earlier ones
+        z[pivot] = -rest - sum((c * x for j, (c, x) in enumerate(zip(coef, z)) if c and j != pivot), Fraction(0))
+    return z
+
+
+def _is_inside(cuts: Cuts, z: list[Fraction], split: int, path: list[tuple[int, int]]) -> bool:
+    """Check without rounding: the box, the domain's rows, the closed half-spaces, the hyperplane."""
+    encoded, tree = cuts.encoded, cuts.tree
+    ends = zip(z, encoded.lower.tolist(), encoded.upper.tolist())
+    if not all(Fraction(low) <= x <= Fraction(high) for x, low, high in ends):
+        return False
+    for index, (number, fill, low, high) in encoded.marks.items():
+        least, most = (fill, fill) if z[index] == 1 else (low, high)
+        if not Fraction(least) <= z[number] <= Fraction(most):
+            return False
+    if any(exact_value(row, -bound, z) > 0 for row, bound in zip(encoded.rows, encoded.bound.tolist())):
+        return False
+    if exact_value(tree.weight[split], tree.bias[split], z) != 0:
+        return False
+    scores = ((side, exact_value(tree.weight[i], tree.bias[i], z)) for i, side in path)
+    return all(score >= 0 if side == RIGHT else score <= 0 for side, score in scores)

@@ -1,11 +1,11 @@
 """Does raising one column never lower the answer?
 
-A violation is a pair of inputs that differ in one column, the one with more of it getting the lower answer.
+A violation is a pair of inputs that differ in one column, and the input with more of it gets the lower answer.
 An encoder keeps the order of a column's numbers, so in features the pair is ``z`` and ``z + t e_j``
-with ``t >= 0``. As one question: the tree on ``z`` and the tree on ``z + t e_j``, whose splits are splits of
-``(z, t)``, form a product (:mod:`dtsemnet.verify.proof.product_tree`). Only pairs of leaves whose answers may fall
-are asked whether they can be reached, and of those with linear leaves how far the answer can fall at most
-(:mod:`dtsemnet.verify.proof.leaf_pairs`). If no pair is left the tree is monotone.
+with ``t >= 0``. The tree on ``z`` and the tree on ``z + t e_j``, whose splits are splits of ``(z, t)``, form
+a product (:mod:`dtsemnet.verify.proof.leaf_pairs`). Exploring it decides which pairs of leaves can be
+reached, among those whose answers may fall; for linear leaves the largest gap says how far the answer can
+fall. If no pair is left, the tree is monotone.
 """
 
 from __future__ import annotations
@@ -18,13 +18,11 @@ import numpy as np
 
 from dtsemnet.arrays import Array, Bools, Floats
 from dtsemnet.tree import Encoder, Model, Tree, as_model
-from dtsemnet.verify.proof.decide import Proof, ways_inside, witness_at
 from dtsemnet.verify.proof.domain import Domain, Name
-from dtsemnet.verify.proof.encoded_domain import Space, bind, column_number
-from dtsemnet.verify.proof.leaf_pairs import Line, answers, largest_gap, line_range, lines_of, output_number
-from dtsemnet.verify.proof.product_tree import product
-from dtsemnet.verify.proof.regions import Cuts
-from dtsemnet.verify.questions.reachability import Reachability, explore
+from dtsemnet.verify.proof.encoded_domain import EncodedDomain, bind, column_number, points_towards
+from dtsemnet.verify.proof.exploration import Cuts, Interval, Proof, Reachability, explore_leaves
+from dtsemnet.verify.proof.leaf_pairs import Line, answers, largest_gap, line_range, lines_of, output_number, product
+from dtsemnet.verify.questions.reachability import AnswerStatus
 
 __all__ = ["Monotone", "monotone"]
 
@@ -33,13 +31,13 @@ __all__ = ["Monotone", "monotone"]
 class Monotone:
     """Yes with proofs, no with two inputs, or undecided."""
 
-    status: str
+    status: AnswerStatus
     low: Array | None = None
     """An input; ``high`` differs from it by a larger value of the column."""
     high: Array | None = None
     proofs: tuple[Proof, ...] = ()
     margin: float = 0.0
-    """Of an undecided question: the answer falls by no more than this."""
+    """For "undecided": the answer falls by no more than this."""
 
     def __bool__(self) -> bool:
         return self.status == "yes"
@@ -56,7 +54,7 @@ def monotone(
     time_limit: float | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Monotone:
-    """Prove that raising a column never lowers an output, or show two inputs where it does.
+    """Prove that raising a column never lowers an output, or find two inputs for which it does.
 
     Parameters
     ----------
@@ -64,19 +62,19 @@ def monotone(
     feature : int or str
         The column, of numbers. All other columns, missing or not, are the same in both inputs.
     domain : Domain
-        Both inputs lie in it, and the column is there in both.
+        Both inputs lie in it, and the column is missing in neither.
     output : label of a class, or number of an output, default=0
-        For a classifier the probability of the named class is what may not fall. Of a regressor the output is taken
-        before an output map, which keeps order.
+        For a classifier, the class whose probability must not fall. For a regressor, the output before an output map,
+        which keeps order.
     increasing : bool, default=True
-        False asks that raising the column never raises the output.
+        If False, the statement is that raising the column never raises the output.
     tolerance : float, default=0.0
         A fall by no more than this does not count. Linear leaves that meet without a jump need a little more than 0,
         since their computed answers may fall by a rounding there.
     time_limit : float, optional
         Seconds.
     progress : callable, optional
-        Called with the pairs of leaves done and all that are asked.
+        Called with the number of pairs of leaves decided and of all pairs to decide.
 
     Examples
     --------
@@ -84,8 +82,8 @@ def monotone(
     >>> tree = Tree(Topology.complete(1), [[1.0, -1.0]], [0.0], [[1.0], [2.0]])
     >>> monotone(tree, 0, Domain(0.0, 1.0)).status
     'yes'
-    >>> found = monotone(tree, 1, Domain(0.0, 1.0))
-    >>> found.status, tree.predict(np.stack([found.low, found.high]))
+    >>> answer = monotone(tree, 1, Domain(0.0, 1.0))
+    >>> answer.status, tree.predict(np.stack([answer.low, answer.high]))
     ('no', array([2., 1.]))
     """
     if not (np.isfinite(tolerance) and tolerance >= 0):
@@ -95,36 +93,35 @@ def monotone(
     column = model.encoder.columns[j]
     if column.categories is not None:
         raise ValueError(
-            f"feature names column {column.name!r}, whose categories have no order; ask about a column of numbers."
+            f"feature names column {column.name!r}, whose categories have no order; name a column of numbers."
         )
     # A column of negative scale falls in the features as it rises.
     sign = (1.0 if increasing else -1.0) * (1.0 if column.scale >= 0 else -1.0)
     base = _without_missing(model, domain, j)
-    if base.lower[base.first[j]] == base.upper[base.first[j]]:
+    moved = model.encoder.features_of_column[j].start
+    if base.lower[moved] == base.upper[moved]:
         return Monotone("yes")  # the tree sees one number, whatever the column holds
-    space = _with_steps(base, j)
-    lines = [_turned(line, sign) for line in lines_of(model.tree, o, base.lower, base.upper)]
-    wanted = _may_fall(lines, space, tolerance)
+    cuts = _StepCuts(_with_steps(base, j, moved))
+    lines = [_with_sign(line, sign) for line in lines_of(model.tree, o, base.lower, base.upper)]
+    wanted = _may_fall(lines, cuts.steps, tolerance)
     is_flat = not any(line.coef.any() for line in lines)
-    found, cuts = explore(
-        space, wanted, space.pair_of, stop=is_flat, step=space.place, time_limit=time_limit, progress=progress
-    )
+    pairs = explore_leaves(cuts, wanted, stop_at_first=is_flat, time_limit=time_limit, progress=progress)
 
     def falls(row: Array) -> bool:
-        low, high = space.two_rows(row)
-        before, after = sign * answers(model, np.stack([low, high]))[:, o]
+        before, after = sign * answers(model, np.stack(cuts.steps.two_rows(row)))[:, o]
         return bool(before - after > tolerance)
 
-    return _judge(cuts, found, wanted, lines, tolerance, space, falls)
+    return _conclude(cuts, pairs, wanted, lines, tolerance, falls)
 
 
 @dataclass(frozen=True, eq=False)
-class _Steps(Space):
-    """Features with a step of one of them; a row of it is ``(z, t)`` and stands for two rows of the domain."""
+class _Steps(EncodedDomain):
+    """Features with a step of one of them; a row of it is ``(z, t)`` and means two rows of the domain."""
 
-    base: Space
+    base: EncodedDomain
     column: int
-    place: int
+    moved: int
+    """The feature that the step moves."""
 
     def row(self, z: Floats) -> Array:
         return z
@@ -133,69 +130,101 @@ class _Steps(Space):
         """The row at ``z`` and the one at ``z + t e_j``."""
         z = np.array(row[:-1], dtype=np.float64)
         low = self.base.row(z)
-        z[self.place] += float(row[-1])
+        z[self.moved] += float(row[-1])
         high = low.copy()
         high[self.column] = self.base.row(z)[self.column]
         return low, high
 
-    def holds(self, row: Array) -> bool:
+    def contains(self, row: Array) -> bool:
         low, high = self.two_rows(row)
         first, last = (float(side[self.column]) for side in (low, high))
         rises = first <= last if self.base.model.encoder.columns[self.column].scale >= 0 else last <= first
-        return rises and self.base.holds(low) and self.base.holds(high)
+        return rises and self.base.contains(low) and self.base.contains(high)
 
-    def pair_of(self, row: Array) -> int:
-        """Number of the pair of leaves that a row's two rows reach."""
+    def leaf_of(self, row: Array) -> int:
+        """Number of the pair of leaves that the two rows reach; -1 if one of them lies outside the domain."""
         model = self.base.model
         first, second = model.apply(np.stack(self.two_rows(row))).tolist()
-        return int(first * model.tree.n_leaves + second) if self.holds(row) else -1
+        return int(first * model.tree.n_leaves + second) if self.contains(row) else -1
 
 
-def _without_missing(model: Model, domain: Domain, j: int) -> Space:
-    """The domain with the column there."""
+class _StepCuts(Cuts):
+    """Half-spaces before and after a step, whose sums are ordered.
+
+    Rounding keeps order, so with a positive weight a sum after the step is not smaller than before it.
+    """
+
+    def __init__(self, steps: _Steps) -> None:
+        super().__init__(steps)
+        self.steps = steps
+        self._ordered = _ordered_sums(self.directions, steps.moved)
+
+    def sums_contradict(self, sums: dict[int, Interval]) -> bool:
+        pairs = ((sums.get(low), sums.get(high)) for low, high in self._ordered)
+        return any(
+            low is not None and high is not None and Interval(low.low, low.low_open, high.high, high.high_open).is_empty
+            for low, high in pairs
+        )
+
+
+def _ordered_sums(directions: dict[bytes, int], moved: int) -> list[tuple[int, int]]:
+    """Pairs of directions, before and after a step, of which the first never has the larger sum."""
+    pairs = []
+    for key, before in directions.items():
+        row = np.frombuffer(key).copy()
+        if row[-1] == 0 and row[moved] != 0:
+            row[-1] = row[moved]
+            after = directions.get(row.tobytes())
+            if after is not None:
+                pairs.append((before, after) if row[moved] > 0 else (after, before))
+    return pairs
+
+
+def _without_missing(model: Model, domain: Domain, j: int) -> EncodedDomain:
+    """The domain without the inputs in which the column is missing."""
     missing = tuple(name for name in domain.missing if column_number(model, name) != j)
     return bind(model, replace(domain, missing=missing))
 
 
-def _with_steps(base: Space, j: int) -> _Steps:
-    """The space of ``(z, t)``: both ends of the step lie in the space of ``z``."""
-    place, d = base.first[j], len(base.lower)
-    pair = product(_on_steps(base.model.tree, None), _on_steps(base.model.tree, place))
+def _with_steps(base: EncodedDomain, j: int, moved: int) -> _Steps:
+    """The domain of ``(z, t)``: both ends of the step lie in the domain of ``z``."""
+    d = len(base.lower)
+    pair = product(_on_steps(base.model.tree, None), _on_steps(base.model.tree, moved))
     model = Model(Encoder.identity([f"z{k}" for k in range(d + 1)]), pair)
-    moves = base.rows[:, place] != 0
+    binds = base.rows[:, moved] != 0
     end = np.zeros((1, d + 1))
-    end[0, [place, d]] = 1.0
+    end[0, [moved, d]] = 1.0
     rows = np.vstack([
         np.column_stack([base.rows, np.zeros(len(base.rows))]),
-        np.column_stack([base.rows[moves], base.rows[moves, place]]),
+        np.column_stack([base.rows[binds], base.rows[binds, moved]]),
         end,
     ])  # fmt: skip
-    bound = np.concatenate([base.bound, base.bound[moves], base.upper[[place]]])
-    low, high = base.lower[place], base.upper[place]
-    room = np.nextafter(high - low, np.inf) if high > low else 0.0
+    bound = np.concatenate([base.bound, base.bound[binds], base.upper[[moved]]])
+    low, high = base.lower[moved], base.upper[moved]
+    longest = np.nextafter(high - low, np.inf) if high > low else 0.0
     return _Steps(
-        model, base.domain, np.append(base.lower, 0.0), np.append(base.upper, room), rows, bound,
-        np.concatenate([base.soft, base.soft[moves], [True]]), np.append(base.integer, base.integer[place]), base.marks,
-        base.first, base.strange, base.column_lower, base.column_upper, base, j, place,
+        model, base.domain, np.append(base.lower, 0.0), np.append(base.upper, longest), rows, bound,
+        np.concatenate([base.soft, base.soft[binds], [True]]), np.append(base.integer, base.integer[moved]), base.marks,
+        base.unknown, base.column_lower, base.column_upper, base, j, moved,
     )  # fmt: skip
 
 
-def _on_steps(tree: Tree, place: int | None) -> Tree:
+def _on_steps(tree: Tree, moved: int | None) -> Tree:
     """The tree on ``(z, t)``: read at ``z``, or at ``z + t e_j``."""
-    step = np.zeros(tree.n_splits) if place is None else tree.weight[:, place]
+    step = np.zeros(tree.n_splits) if moved is None else tree.weight[:, moved]
     return Tree(tree.topology, np.column_stack([tree.weight, step]), tree.bias, np.zeros((tree.n_leaves, 1)))
 
 
-def _turned(line: Line, sign: float) -> Line:
+def _with_sign(line: Line, sign: float) -> Line:
     """The answer, or its negative."""
     if sign > 0:
         return line
     return Line(-line.coef, -line.value, -line.ceiling, -line.floor, line.error)
 
 
-def _may_fall(lines: list[Line], space: _Steps, tolerance: float) -> Bools:
-    """Pairs of leaves, before and after a step, whose answers are not seen to keep order."""
-    base = space.base
+def _may_fall(lines: list[Line], steps: _Steps, tolerance: float) -> Bools:
+    """Pairs of leaves, before and after a step, whose answers are not known to keep order."""
+    base = steps.base
     low, high = (np.array(ends) for ends in zip(*(line_range(line, base.lower, base.upper) for line in lines)))
     falls = high[:, None] - low[None, :] > tolerance
     # One affine function that rises with the feature keeps order through every rounding, and so does clipping it.
@@ -203,45 +232,46 @@ def _may_fall(lines: list[Line], space: _Steps, tolerance: float) -> Bools:
         for b, after in enumerate(lines):
             same = before.value == after.value and np.array_equal(before.coef, after.coef)
             ordered = before.floor <= after.floor and before.ceiling <= after.ceiling
-            if falls[a, b] and same and ordered and before.coef[space.place] >= 0:
+            if falls[a, b] and same and ordered and before.coef[steps.moved] >= 0:
                 falls[a, b] = False
     return np.asarray(falls.ravel())
 
 
-def _judge(
-    cuts: Cuts, found: Reachability, wanted: Bools, lines: list[Line], tolerance: float, space: _Steps,
+def _conclude(
+    cuts: _StepCuts, pairs: Reachability, wanted: Bools, lines: list[Line], tolerance: float,
     falls: Callable[[Array], bool],
 ) -> Monotone:  # fmt: skip
-    """Look at every pair that can be reached or may be: does the answer fall, and by how much at most?"""
-    margin = 0.0
+    """For every pair that can be reached or may be: does the answer fall, and by how much at most?"""
+    steps, margin = cuts.steps, 0.0
     for pair in np.flatnonzero(wanted).tolist():
-        verdict, region = found.verdicts[pair], found.regions[pair]
+        verdict, region = pairs.verdicts[pair], pairs.regions[pair]
         if verdict.status == "unreachable":
             continue
         before, after = (lines[leaf] for leaf in divmod(pair, len(lines)))
-        if np.isnan(verdict.margin):  # the time was over before it was asked
-            margin = max(margin, _fall_of_boxes(before, after, space))
+        if np.isnan(verdict.margin):  # the time was over before it was decided
+            margin = max(margin, _fall_of_boxes(before, after, steps))
             continue
         rows, right, _ = cuts.rows(region)
-        stepped = after._replace(coef=np.append(after.coef, after.coef[space.place]))
+        box = region.lower, region.upper
+        stepped = after._replace(coef=np.append(after.coef, after.coef[steps.moved]))
         start = before._replace(coef=np.append(before.coef, 0.0))
-        gap = largest_gap(cuts, (rows, right), (region.lower, region.upper), start, stepped, enough=tolerance)
+        gap = largest_gap(steps, (rows, right), box, start, stepped, enough=tolerance)
         if gap.upper <= tolerance:
             continue
         known = verdict.witness
         points = [*([] if known is None else [known]), *gap.points]
-        ways = (ways_inside(point, (rows, right), (region.lower, region.upper), known) for point in points)
-        shown = (witness_at(cuts, way, region.lower, region.upper, falls) for way in ways)
-        row = next((row for row in shown if row is not None), None)
+        ways = (points_towards(point, (rows, right), box, known) for point in points)
+        found = (steps.find_row(way, *box, falls) for way in ways)
+        row = next((row for row in found if row is not None), None)
         if row is not None:
-            low, high = space.two_rows(row)
-            backwards = float(low[space.column]) > float(high[space.column])
+            low, high = steps.two_rows(row)
+            backwards = float(low[steps.column]) > float(high[steps.column])
             return Monotone("no", *((high, low) if backwards else (low, high)))
         margin = max(margin, gap.upper)
-    proofs = {id(verdict.proof): verdict.proof for verdict in found.verdicts if verdict.proof is not None}
+    proofs = {id(verdict.proof): verdict.proof for verdict in pairs.verdicts if verdict.proof is not None}
     return Monotone("undecided" if margin > tolerance else "yes", proofs=tuple(proofs.values()), margin=margin)
 
 
-def _fall_of_boxes(before: Line, after: Line, space: _Steps) -> float:
-    ends = [line_range(line, space.base.lower, space.base.upper) for line in (before, after)]
+def _fall_of_boxes(before: Line, after: Line, steps: _Steps) -> float:
+    ends = [line_range(line, steps.base.lower, steps.base.upper) for line in (before, after)]
     return ends[0][1] - ends[1][0]

@@ -2,28 +2,26 @@
 
 On a leaf the output is affine, then clipped, so its least value is one linear program. The
 program's multipliers prove a lower bound in rational arithmetic, and its point, moved inside the
-leaf, attains a value that the model itself computes. Leaves are looked at in the order of
-what the box alone allows, and those that cannot beat the best value are not asked.
+leaf, attains a value that the model itself computes. Leaves are taken in the order of what the
+box alone allows, and those that cannot beat the best value need no program.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dtsemnet.arrays import Array, Floats
 from dtsemnet.tree import TanhScale, as_model
-from dtsemnet.verify.proof.certificates import LinearBound
-from dtsemnet.verify.proof.decide import branch, is_empty, way_inside, witness_at
+from dtsemnet.verify.proof.certificates import LinearBound, round_down
 from dtsemnet.verify.proof.domain import Domain
-from dtsemnet.verify.proof.encoded_domain import bind
-from dtsemnet.verify.proof.linear_programs import interior, minimise
+from dtsemnet.verify.proof.encoded_domain import deepest_point, points_inwards
+from dtsemnet.verify.proof.exploration import Cuts, Exploration, Region, explored_once, is_empty, rounding_bound
+from dtsemnet.verify.proof.leaf_pairs import answers
+from dtsemnet.verify.proof.linear_programs import minimise
 from dtsemnet.verify.proof.nearest import read_norm
-from dtsemnet.verify.proof.regions import Cuts, Region, rounding_bound
-from dtsemnet.verify.questions.reachability import Reachability, explore
 
 __all__ = ["Extreme", "OutputBounds", "lipschitz", "output_bounds"]
 
@@ -58,19 +56,21 @@ class OutputBounds:
         )
 
 
-def output_bounds(tree: Any, domain: Domain) -> tuple[OutputBounds, ...]:
+def output_bounds(tree: Any, domain: Domain, *, explored: Exploration | None = None) -> tuple[OutputBounds, ...]:
     """Find the least and the largest output on a domain, with inputs that attain them.
 
     Parameters
     ----------
     tree : Tree, Model or fitted estimator
-        A regressor; of a classifier the outputs are the class probabilities.
+        The outputs of a classifier are the class probabilities.
     domain : Domain
+    explored : Exploration, optional
+        The outcome of ``explore(tree, domain)``, to share it with other questions.
 
     Returns
     -------
     tuple of OutputBounds
-        One for each output, behind the guard and the output map.
+        One per output, after the guard and the output map.
 
     Examples
     --------
@@ -79,11 +79,10 @@ def output_bounds(tree: Any, domain: Domain) -> tuple[OutputBounds, ...]:
     >>> print(output_bounds(tree, Domain(0.0, 1.0))[0])
     output 0: from 1 in leaf 0 to 2.5 in leaf 1; never outside [1, 2.5]
     """
-    model = as_model(tree)
-    found, cuts = explore(bind(model, domain))
+    explored = explored_once(tree, domain, explored)
     ends = [
-        [_mapped(cuts, o, _lowest(cuts, found, o, sign), sign) for sign in (1.0, -1.0)]
-        for o in range(model.tree.n_outputs)
+        [_map_end(explored, o, _lowest(explored, o, sign), sign) for sign in (1.0, -1.0)]
+        for o in range(explored.model.tree.n_outputs)
     ]
     return tuple(OutputBounds(o, low, high) for o, (low, high) in enumerate(ends))
 
@@ -114,9 +113,9 @@ def lipschitz(tree: Any, norm: Any = "inf") -> Floats:
     leaves = model.tree
     if leaves.coef is None:
         return np.zeros(leaves.value.shape)
-    scale = [abs(c.scale) if c.categories is None else 0.0 for c in model.encoder.columns for _ in c.feature_names]
-    marks = np.array([label not in {c.name for c in model.encoder.columns} for label in model.encoder.feature_names])
-    size = np.abs(leaves.coef) * np.where(marks, 0.0, scale)
+    features = model.encoder.features
+    scale = np.array([abs(feature.column.scale) if feature.kind == "number" else 0.0 for feature in features])
+    size = np.abs(leaves.coef) * scale
     if name == "inf":
         constant = size.sum(axis=2)
     else:
@@ -135,96 +134,87 @@ class _Best:
     leaf: int = -1
 
 
-def _lowest(cuts: Cuts, found: Reachability, o: int, sign: float) -> Extreme:
+class _Goal(NamedTuple):
+    """One leaf whose output, or its negative, is minimised: an affine function, clipped."""
+
+    leaf: int
+    output: int
+    sign: float
+    coef: Floats
+    value: float
+    floor: float
+    ceiling: float
+
+
+def _lowest(explored: Exploration, o: int, sign: float) -> Extreme:
     """Least value of ``sign`` times an output before the output map."""
-    tree, best = cuts.tree, _Best()
+    cuts, leaves, best = explored.cuts, explored.reachability, _Best()
+    tree, encoded = cuts.tree, cuts.encoded
     floor, ceiling = (sign * end[:, o] for end in (tree.guard if sign > 0 else tree.guard[::-1]))
     coef = np.zeros((tree.n_leaves, tree.n_features)) if tree.coef is None else sign * tree.coef[:, o]
     value = sign * tree.value[:, o]
-    error = rounding_bound(coef, value, cuts.space.lower, cuts.space.upper) if tree.coef is not None else 0 * value
+    error = rounding_bound(coef, value, encoded.lower, encoded.upper) if tree.coef is not None else 0 * value
     allowed = []
-    for leaf, (verdict, region) in enumerate(zip(found.verdicts, found.regions)):
+    for leaf, (verdict, region) in enumerate(zip(leaves.verdicts, leaves.regions)):
         if verdict.witness is not None:
             _offer(cuts, verdict.witness, o, sign, best)
         if verdict.status != "unreachable":
             least = np.where(coef[leaf] > 0, coef[leaf] * region.lower, coef[leaf] * region.upper).sum() + value[leaf]
-            allowed.append(
-                (float(np.clip(least - (2 + tree.n_features) * error[leaf], floor[leaf], ceiling[leaf])), leaf)
-            )
+            least -= (2 + tree.n_features) * error[leaf]
+            allowed.append((float(np.clip(least, floor[leaf], ceiling[leaf])), leaf))
     certified = np.inf
     for least, leaf in sorted(allowed):
         if least < best.attained and coef[leaf].any():
-            line = coef[leaf], float(value[leaf]), float(floor[leaf]), float(ceiling[leaf])
-            proved = _lowest_in_leaf(cuts, found.regions[leaf], line, (o, sign, leaf), best)
+            goal = _Goal(leaf, o, sign, coef[leaf], float(value[leaf]), float(floor[leaf]), float(ceiling[leaf]))
+            proved = _lowest_in_leaf(cuts, leaves.regions[leaf], goal, best)
             least = max(least, float(np.clip(proved - error[leaf], floor[leaf], ceiling[leaf])))
         certified = min(certified, least)
     return Extreme(certified, best.attained, best.point, best.leaf)
 
 
-def _lowest_in_leaf(
-    cuts: Cuts,
-    region: Region,
-    line: tuple[Floats, float, float, float],
-    what: tuple[int, float, int],
-    best: _Best,
-) -> float:
+def _lowest_in_leaf(cuts: Cuts, region: Region, goal: _Goal, best: _Best) -> float:
     """A proved lower bound of an affine function on a leaf, rounded down; offers points on the way."""
-    cost, constant, floor, ceiling = line
     rows, right, _ = cuts.rows(region)
     least, todo = np.inf, [(-np.inf, region.lower, region.upper)]
     for _ in range(MAX_BOXES):
         if not todo:
             return least
         _, lower, upper = todo.pop()
-        solution = minimise(cost, rows, right, lower, upper)
+        solution = minimise(goal.coef, rows, right, lower, upper)
         if solution is None and is_empty(rows, right, lower, upper):
             continue
         multiplier = np.zeros(len(rows)) if solution is None else solution.multiplier
-        proved = _down(LinearBound(cost, constant, rows, right, multiplier, lower, upper).value)
+        proved = round_down(LinearBound(goal.coef, goal.value, rows, right, multiplier, lower, upper).value)
         if solution is not None and proved < best.attained:
-            _approach(cuts, solution.point, region, (lower, upper), what, best)
-        # Where the best value is as low as the bound says, halving the box proves no more.
-        reached = min(max(proved, floor), ceiling)
+            _approach(cuts, solution.point, region, (lower, upper), goal, best)
+        # If the best value is as low as the bound says, halving the box proves no more.
+        reached = min(max(proved, goal.floor), goal.ceiling)
         settled = best.attained - reached <= 1e-9 * max(1.0, abs(reached))
-        halves = [] if settled else branch(cuts, lower, upper, solution)
+        halves = [] if settled else cuts.encoded.halve(lower, upper, solution)
         todo += [(proved, *part) for part in halves]
         least = least if halves else min(least, proved)
     return min([least, *(proved for proved, _, _ in todo)])
 
 
-def _approach(
-    cuts: Cuts, point: Floats, region: Region, box: tuple[Floats, Floats], what: tuple[int, float, int], best: _Best
-) -> None:
+def _approach(cuts: Cuts, point: Floats, region: Region, box: tuple[Floats, Floats], goal: _Goal, best: _Best) -> None:
     """Offer the first row on the way from a point to the inside of the leaf that the model sends to the leaf."""
-    o, sign, leaf = what
-    model = cuts.space.model
-
-    def reaches(row: Array) -> bool:
-        return int(model.apply(row[None])[0]) == leaf
-
-    def deep() -> Floats | None:
-        rows, right, soft = cuts.rows(region)
-        inside = interior(rows, right, *box, soft) if len(rows) else None
-        return None if inside is None else inside.point
-
-    row = witness_at(cuts, way_inside(point, deep), *box, reaches)
+    encoded, system = cuts.encoded, cuts.rows(region)
+    points = points_inwards(point, lambda: deepest_point(*system, box) if len(system[0]) else None)
+    row = encoded.find_row(points, *box, lambda row: encoded.leaf_of(row) == goal.leaf)
     if row is not None:
-        _offer(cuts, row, o, sign, best)
+        _offer(cuts, row, goal.output, goal.sign, best)
 
 
 def _offer(cuts: Cuts, row: Array, o: int, sign: float, best: _Best) -> None:
-    model = cuts.space.model
-    z = model.transform(row[None])
-    raw = model.tree.predict_proba(z) if model.is_classifier else model.tree.predict(z).reshape(1, -1)
-    answer = sign * float(raw[0, o])
+    answer = sign * float(answers(cuts.encoded.model, row[None])[0, o])
     if answer < best.attained:
-        best.attained, best.point, best.leaf = answer, row, int(model.tree.apply(z)[0])
+        best.attained, best.point, best.leaf = answer, row, cuts.encoded.leaf_of(row)
 
 
-def _mapped(cuts: Cuts, o: int, low: Extreme, sign: float) -> Extreme:
-    """Turn an end around where it was a maximum, and map it as the model maps outputs."""
+def _map_end(explored: Exploration, o: int, low: Extreme, sign: float) -> Extreme:
+    """Change the sign back for a maximum, and map the end as the model maps outputs."""
     certified, attained = sign * low.certified + 0.0, sign * low.attained + 0.0
-    output = cuts.space.model.output
+    output = explored.model.output
     if isinstance(output, TanhScale):
         one = TanhScale(output.low[o], output.high[o])
         # tanh is no IEEE operation: its last places are not promised to rise with its argument.
@@ -232,8 +222,3 @@ def _mapped(cuts: Cuts, o: int, low: Extreme, sign: float) -> Extreme:
         certified = float(one(np.array([certified]))[0]) - sign * slack
         attained = float(one(np.array([attained]))[0])
     return Extreme(certified, attained, low.point, low.leaf)
-
-
-def _down(value: Fraction) -> float:
-    number = float(value)
-    return number if Fraction(number) <= value else float(np.nextafter(number, -np.inf))

@@ -1,8 +1,8 @@
 """Fewer weights, with an exact bound on what that may change.
 
 On a box a term ``w_j z_j`` differs from its value at the middle by at most ``|w_j| width_j / 2``. A
-split drops its smallest terms, their middle values go to the bias, and the sum of these
-bounds says how far any score moves: only rows whose score is nearer to 0 than that can take another side.
+split drops its smallest terms and adds their middle values to its bias. The sum of these bounds
+says how far any score moves: only rows whose score is nearer to 0 than that can take another side.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ import numpy as np
 from dtsemnet.arrays import Bools, Floats
 from dtsemnet.tree import Model, Tree, as_model
 from dtsemnet.verify.proof.domain import Domain
-from dtsemnet.verify.proof.encoded_domain import Space, bind
-from dtsemnet.verify.proof.regions import rounding_bound
+from dtsemnet.verify.proof.encoded_domain import EncodedDomain, bind
+from dtsemnet.verify.proof.exploration import rounding_bound
 
 __all__ = ["Simplified", "simplify"]
 
 
 @dataclass(frozen=True, eq=False)
 class Simplified:
-    """A tree with fewer weights and how far it is from the one it came from."""
+    """A tree with fewer weights, and how far it is from the original."""
 
     tree: Any
-    """A Tree for a Tree, a Model for all else."""
+    """A Tree for a Tree, a Model for anything else."""
     score_shift: Floats
     """Per split: how far a score moves at most on the domain. A row with a larger score keeps its side."""
     output_shift: Floats
@@ -35,7 +35,7 @@ class Simplified:
     """Weights dropped, of splits and leaves."""
 
     def may_change(self, X: Any) -> Bools:
-        """Tell which rows of the domain may reach another leaf; all others are proved to stay."""
+        """Find which rows of the domain may reach another leaf; all others are proved to stay."""
         model = as_model(self.tree)
         path = model.decision_path(X)
         score = np.abs(np.take_along_axis(model.scores(X), np.maximum(path, 0), axis=1))
@@ -56,33 +56,30 @@ def simplify(tree: Any, tolerance: float, domain: Domain) -> Simplified:
     Returns
     -------
     Simplified
-        :func:`difference` of the two trees tells where answers differ.
+        Call :func:`difference` on the two trees to see where answers differ.
 
     Examples
     --------
     >>> from dtsemnet.tree import Topology
     >>> tree = Tree(Topology.complete(1), [[1.0, 0.001, 0.0]], [-0.5], [[0.0], [1.0]])
-    >>> found = simplify(tree, 0.01, Domain(0.0, 1.0))
-    >>> found.tree.weight, found.tree.bias, found.n_dropped
+    >>> simple = simplify(tree, 0.01, Domain(0.0, 1.0))
+    >>> simple.tree.weight, simple.tree.bias, simple.n_dropped
     (array([[1., 0., 0.]]), array([-0.4995]), 1)
-    >>> found.may_change([[0.5, 0.0, 0.0], [0.6, 1.0, 0.0]])
+    >>> simple.may_change([[0.5, 0.0, 0.0], [0.6, 1.0, 0.0]])
     array([ True, False])
     """
     if not 0 <= tolerance < 1:
         raise ValueError(f"tolerance must lie between 0 and 1, got {tolerance!r}.")
     model = as_model(tree)
-    space, old = bind(model, domain), model.tree
-    weight, bias, score_shift = _drop(old.weight, old.bias, space, tolerance)
+    encoded, old = bind(model, domain), model.tree
+    weight, bias, score_shift = _drop(old.weight, old.bias, encoded, tolerance)
     coef, value = None, old.value
     output_shift: Floats = np.zeros(old.value.shape)
     if old.coef is not None:
-        flat, intercept, shift = _drop(old.coef.reshape(-1, old.n_features), old.value.ravel(), space, tolerance)
+        flat, intercept, shift = _drop(old.coef.reshape(-1, old.n_features), old.value.ravel(), encoded, tolerance)
         coef, value, output_shift = flat.reshape(old.coef.shape), intercept.reshape(old.value.shape), shift
         output_shift = output_shift.reshape(old.value.shape)
-    new = Tree(
-        old.topology, weight, bias, value, coef, old.lower, old.upper,
-        feature_names=old.feature_names, class_names=old.class_names,
-    )  # fmt: skip
+    new = old.replace(weight=weight, bias=bias, value=value, coef=coef)
     before, after = (
         np.count_nonzero(t.weight) + (0 if t.coef is None else np.count_nonzero(t.coef)) for t in (old, new)
     )
@@ -90,9 +87,9 @@ def simplify(tree: Any, tolerance: float, domain: Domain) -> Simplified:
     return Simplified(result, score_shift, output_shift, int(before - after))
 
 
-def _drop(weight: Floats, bias: Floats, space: Space, tolerance: float) -> tuple[Floats, Floats, Floats]:
+def _drop(weight: Floats, bias: Floats, encoded: EncodedDomain, tolerance: float) -> tuple[Floats, Floats, Floats]:
     """Drop the smallest terms of each row; the bound holds for computed sums, before and after."""
-    half, middle = (space.upper - space.lower) / 2, space.lower / 2 + space.upper / 2
+    half, middle = (encoded.upper - encoded.lower) / 2, encoded.lower / 2 + encoded.upper / 2
     reach = np.abs(weight) * half
     order = np.argsort(reach, axis=1, kind="stable")
     added = np.cumsum(np.take_along_axis(reach, order, axis=1), axis=1)
@@ -101,6 +98,6 @@ def _drop(weight: Floats, bias: Floats, space: Space, tolerance: float) -> tuple
     gone &= weight != 0
     kept = np.where(gone, 0.0, weight)
     moved = bias + np.where(gone, weight * middle, 0.0).sum(axis=1)
-    slack = rounding_bound(weight, bias, space.lower, space.upper) * (4 + weight.shape[1])
+    slack = rounding_bound(weight, bias, encoded.lower, encoded.upper) * (4 + weight.shape[1])
     shift = np.where(gone.any(axis=1), np.where(gone, reach, 0.0).sum(axis=1) * (1 + 1e-9) + slack, 0.0)
     return kept, moved, shift

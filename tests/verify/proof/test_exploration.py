@@ -5,14 +5,15 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dtsemnet.tree import Topology, Tree, as_model
-from dtsemnet.verify import Domain
+from dtsemnet.verify import Domain, explore, largest_jump, never, output_bounds, possible_classes
 from dtsemnet.verify.proof.certificates import exact_dot
 from dtsemnet.verify.proof.encoded_domain import bind
-from dtsemnet.verify.proof.regions import Cuts, Region, rounding_bound
+from dtsemnet.verify.proof.exploration import Cuts, Region, rounding_bound
 from strategies import wild_points, wild_trees
 
 
@@ -60,3 +61,36 @@ def test_bound_of_rounding_is_needed_and_not_far_from_what_happens():
         for i, score in enumerate(tree.scores(x[None])[0].tolist()):
             share.append(abs(Fraction(score) - exact_dot(weight[i], x) - Fraction(bias[i])) / Fraction(bound[i]))
     assert Fraction(1, 50) < max(share) <= 1
+
+
+def test_thresholds_of_single_features_are_the_exact_doubles():
+    rng = np.random.default_rng(0)
+    weight = np.concatenate([rng.normal(size=40) * 10.0 ** rng.integers(-9, 9, 40), [1e-300, -1e-300, 1.0, 3.0]])
+    bias = np.concatenate([rng.normal(size=40) * 10.0 ** rng.integers(-9, 9, 40), [1e-290, 5.0, 0.0, -1e-320]])
+    for w, b in zip(weight, bias):
+        tree = Tree(Topology.complete(1), [[w]], [b], [[0.0], [1.0]])
+        cuts = Cuts(bind(as_model(tree), Domain(-1e6, 1e6)))
+        left, right = (cuts.child(cuts.root(), 0, side) for side in (0, 1))
+        for region, leaf in ((left, 0), (right, 1)):
+            if not region.empty:
+                assert tree.apply(np.stack([region.lower, region.upper])).tolist() == [leaf, leaf]
+        below, above = (left, right) if w > 0 else (right, left)
+        if not (left.empty or right.empty):
+            assert np.nextafter(below.upper, np.inf) == above.lower
+
+
+def test_exploration_of_another_tree_or_domain_is_refused():
+    tree, other = (Tree(Topology.complete(1), [[1.0]], [b], [[1, 0], [0, 1]], class_names=["a", "b"]) for b in (0, 1))
+    domain = Domain(-1, 1)
+    explored = explore(tree, domain)
+    assert never(tree, domain, "a", explored=explored).status == "no"
+    questions = [
+        lambda *about: never(*about, "a", explored=explored),
+        lambda *about: possible_classes(*about, explored=explored),
+        lambda *about: output_bounds(*about, explored=explored),
+        lambda *about: largest_jump(*about, output="a", explored=explored),
+    ]
+    for question in questions:
+        for about in ((other, domain), (tree, Domain(-1, 1))):
+            with pytest.raises(ValueError, match="explored must be of the same tree and domain"):
+                question(*about)

@@ -1,0 +1,514 @@
+"""A walk over a tree: which inputs of a domain get to each node, and which leaves can be reached.
+
+The *region* of a node is described as the tree runs in floating point, enclosed in real half-spaces.
+A computed score differs from ``w . z + b`` by at most
+
+    rho = gamma_n (|w| . |z| + |b|),     gamma_n = n u / (1 - n u),
+
+``n`` being the number of roundings of a term (product, partial sum, four joins, bias). So a row
+that goes left has ``w . z + b <= rho``, one that goes right ``w . z + b >= -rho``, with ``rho`` at its largest
+on the box: rows wide enough for every double. Three kinds of splits need no width, since
+the sign of a rounded sum of two numbers is exact:
+
+- a split without weights has its bias as score;
+- a split of one feature is a threshold, found among the doubles by bisection, and cuts the box;
+- splits with equal or opposite weights share one sum before the bias, which they confine to an interval.
+
+To *decide* whether a region can be reached, one linear program finds the point farthest inside its
+half-spaces. If the model sends that point to the region, it is the witness. If no point is inside, the
+multipliers of the program are a Farkas certificate. If features are integers, the box is halved until
+every part has one of the two. What is left is *undecided*: the region is thinner than rounding.
+
+To *explore* a tree, it is walked from the root. A witness of a node is a witness of one of its children,
+so only the other child needs a decision; a node that is proved unreachable settles all leaves below it
+at once. Before that, random points of the domain give witnesses of the large leaves.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from dtsemnet.arrays import Array, Bools, Floats, Ints
+from dtsemnet.kernels.routing import LANES
+from dtsemnet.tree import Model, Tree, as_model
+from dtsemnet.tree.doubles import double_at, rank_of
+from dtsemnet.verify.proof.certificates import Farkas
+from dtsemnet.verify.proof.domain import Domain
+from dtsemnet.verify.proof.encoded_domain import EncodedDomain, bind, roundings
+from dtsemnet.verify.proof.linear_programs import interior
+
+__all__ = [
+    "LEFT",
+    "RIGHT",
+    "Cuts",
+    "Exploration",
+    "Interval",
+    "LeafStatus",
+    "Proof",
+    "Reachability",
+    "Region",
+    "Verdict",
+    "decide",
+    "explore",
+    "explore_leaves",
+    "explored_once",
+    "is_empty",
+    "rounding_bound",
+]
+
+LEFT, RIGHT = 0, 1
+MAX_BOXES = 2000
+N_DRAWS = 8192
+
+LeafStatus = Literal["reachable", "unreachable", "undecided", "not asked"]
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Why no input of the domain reaches a node."""
+
+    path: tuple[tuple[int, int], ...]
+    """Splits from the root to the node, each with its side (0 left, 1 right)."""
+    reason: str
+    """In words."""
+    farkas: tuple[Farkas, ...] = ()
+    """One certificate for each part of the box; empty if the order of doubles alone is the proof."""
+
+    def check(self) -> bool:
+        """Check the certificates once more, in rational arithmetic."""
+        return all(part.check() for part in self.farkas)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether inputs of the domain reach a node."""
+
+    status: LeafStatus
+    """"not asked" only for leaves that a question left out."""
+    witness: Array | None = None
+    """A row of the domain that reaches the node."""
+    proof: Proof | None = None
+    """Why no row does."""
+    margin: float = 0.0
+    """For "undecided": how far the best point lies inside the half-spaces, as a share of their size."""
+    n_programs: int = 0
+    """Linear programs solved."""
+
+
+class Interval(NamedTuple):
+    """Where the common sum of parallel splits lies."""
+
+    low: float = -np.inf
+    low_open: bool = False
+    high: float = np.inf
+    high_open: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        return self.low > self.high or (self.low == self.high and (self.low_open or self.high_open))
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """Inputs that get to one node: a box, and the half-spaces of the oblique splits above the node."""
+
+    lower: Floats
+    upper: Floats
+    path: tuple[tuple[int, int], ...] = ()
+    """Splits from the root to the node, each with the side taken."""
+    sums: tuple[tuple[int, Interval], ...] = ()
+    """For each direction of the splits above, where their common sum lies."""
+    empty: str = ""
+    """Why no double gets here, if that takes no linear program."""
+
+
+@dataclass(frozen=True)
+class Reachability:
+    """Which leaves inputs of a domain can reach."""
+
+    verdicts: tuple[Verdict, ...]
+    """One per leaf, from left to right. Leaves below one unreachable node share its proof."""
+    regions: tuple[Region, ...]
+    """Boxes and paths of the leaves."""
+    n_programs: int
+    """Linear programs solved."""
+
+    def _leaves(self, status: LeafStatus) -> list[int]:
+        return [leaf for leaf, verdict in enumerate(self.verdicts) if verdict.status == status]
+
+    @cached_property
+    def reachable(self) -> list[int]:
+        """Leaves with a witness."""
+        return self._leaves("reachable")
+
+    @cached_property
+    def unreachable(self) -> list[int]:
+        """Leaves that are proved to be reached by no input of the domain."""
+        return self._leaves("unreachable")
+
+    @cached_property
+    def undecided(self) -> list[int]:
+        """Leaves thinner than rounding, for which there is neither a witness nor a proof."""
+        return self._leaves("undecided")
+
+    def check(self) -> bool:
+        """Check all certificates once more, in rational arithmetic."""
+        proofs = {id(verdict.proof): verdict.proof for verdict in self.verdicts if verdict.proof is not None}
+        return all(proof.check() for proof in proofs.values())
+
+    def __str__(self) -> str:
+        return (
+            f"{len(self.reachable)} of {len(self.verdicts)} leaves reachable, {len(self.unreachable)} proved "
+            f"unreachable, {len(self.undecided)} undecided"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Exploration:
+    """A tree explored on a domain; several questions can share it."""
+
+    cuts: Cuts
+    reachability: Reachability
+
+    @property
+    def encoded(self) -> EncodedDomain:
+        """The domain as the tree sees it."""
+        return self.cuts.encoded
+
+    @property
+    def model(self) -> Model:
+        """The model that was explored."""
+        return self.encoded.model
+
+
+def explore(tree: Any, domain: Domain) -> Exploration:
+    """Walk a tree over a domain once, for several questions.
+
+    Parameters
+    ----------
+    tree : Tree, Model or fitted estimator
+    domain : Domain
+        Bounded in every column of numbers.
+
+    Returns
+    -------
+    Exploration
+        Pass it as ``explored`` to the questions about the same tree and domain.
+
+    Examples
+    --------
+    >>> from dtsemnet.tree import Topology
+    >>> from dtsemnet.verify import never, output_bounds
+    >>> tree = Tree(Topology.complete(1), [[1.0, 1.0]], [-5.0], [[1, 0], [0, 1]], class_names=["small", "large"])
+    >>> domain = Domain(0.0, 1.0)
+    >>> explored = explore(tree, domain)
+    >>> never(tree, domain, "large", explored=explored).status
+    'yes'
+    >>> output_bounds(tree, domain, explored=explored)[1].maximum.certified
+    0.0
+    """
+    cuts = Cuts(bind(as_model(tree), domain))
+    return Exploration(cuts, explore_leaves(cuts))
+
+
+def explored_once(tree: Any, domain: Domain, explored: Exploration | None) -> Exploration:
+    """Take the exploration that is given, if it is of this tree and domain, or explore now."""
+    if explored is None:
+        return explore(tree, domain)
+    if explored.encoded.domain is not domain or explored.model != as_model(tree):
+        raise ValueError("explored must be of the same tree and domain; make it by explore(tree, domain).")
+    return explored
+
+
+def explore_leaves(
+    cuts: Cuts,
+    wanted: Bools | None = None,
+    *,
+    stop_at_first: bool = False,
+    time_limit: float | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Reachability:
+    """Walk a tree from the root and decide every leaf that is wanted.
+
+    ``stop_at_first`` ends the walk at the first leaf that is reachable. Leaves that are not wanted are "not asked",
+    those left at the end "undecided" with a margin of NaN.
+    """
+    encoded, topology = cuts.encoded, cuts.tree.topology
+    wanted = np.ones(topology.n_leaves, dtype=bool) if wanted is None else wanted
+    n_wanted_before, start = np.concatenate([[0], np.cumsum(wanted)]), time.monotonic()
+    verdicts = [Verdict("undecided", margin=np.nan) if is_wanted else Verdict("not asked") for is_wanted in wanted]
+    regions = [cuts.root()] * topology.n_leaves
+    witnesses = _draw_witnesses(encoded)
+    todo, n_programs, n_done = [(0 if topology.n_splits else -1, cuts.root())], 0, 0
+    while todo and (time_limit is None or time.monotonic() - start < time_limit):
+        node, region = todo.pop()
+        leaves = _leaves_below(cuts.tree, node)
+        if n_wanted_before[leaves.stop] == n_wanted_before[leaves.start]:
+            continue
+        witness = next((witnesses[leaf] for leaf in leaves if leaf in witnesses), None)
+        verdict = Verdict("reachable", witness)
+        if witness is None:
+            verdict = decide(cuts, region, lambda row, leaves=leaves: encoded.leaf_of(row) in leaves)  # type: ignore[misc]
+            n_programs += verdict.n_programs
+            if verdict.witness is not None:
+                witnesses[encoded.leaf_of(verdict.witness)] = verdict.witness
+        if node >= 0 and verdict.status != "unreachable":
+            todo += [(int(topology.children[node, side]), cuts.child(region, node, side)) for side in (1, 0)]
+            continue
+        for leaf in leaves:
+            verdicts[leaf], regions[leaf] = verdict, region
+        n_done += int(n_wanted_before[leaves.stop] - n_wanted_before[leaves.start])
+        if progress is not None:
+            progress(n_done, int(n_wanted_before[-1]))
+        if stop_at_first and verdict.status == "reachable":
+            break
+    return Reachability(tuple(verdicts), tuple(regions), n_programs)
+
+
+def decide(cuts: Cuts, region: Region, reaches: Callable[[Array], bool]) -> Verdict:
+    """Decide whether a region can be reached; ``reaches`` says whether the model sends a row there."""
+    if region.empty:
+        return Verdict("unreachable", proof=Proof(region.path, region.empty))
+    encoded = cuts.encoded
+    rows, bound, soft = cuts.rows(region)
+    farkas: list[Farkas] = []
+    todo, n_programs, open_margin = [(region.lower, region.upper)], 0, -np.inf
+    while todo:
+        lower, upper = todo.pop()
+        single = _single_row_proof(rows, bound, lower, upper)
+        if single is not None:
+            farkas.append(single)
+            continue
+        n_programs += 1
+        solution = interior(rows, bound, lower, upper, soft)
+        if solution is not None:
+            proof = Farkas(rows, bound, solution.multiplier, lower, upper)
+            if solution.margin < 0 and proof.check():
+                farkas.append(proof)
+                continue
+            witness = encoded.find_row(roundings(solution.point), lower, upper, reaches)
+            if witness is None and encoded.soft.any():  # an equality has no inside: go inside the splits' rows alone
+                of_splits = np.arange(len(rows)) >= len(encoded.rows)
+                inside = interior(rows, bound, lower, upper, of_splits)
+                if inside is not None:
+                    witness = encoded.find_row(roundings(inside.point), lower, upper, reaches)
+            if witness is not None:
+                return Verdict("reachable", witness, n_programs=n_programs)
+        halves = encoded.halve(lower, upper, solution) if n_programs < MAX_BOXES else []
+        todo += halves
+        if not halves:
+            open_margin = max(open_margin, np.nan if solution is None else solution.margin)
+    if open_margin != -np.inf:
+        return Verdict("undecided", margin=float(open_margin), n_programs=n_programs)
+    reason = "its half-spaces have no point in common" if n_programs else "a half-space lies outside the box"
+    return Verdict("unreachable", proof=Proof(region.path, reason, tuple(farkas)), n_programs=n_programs)
+
+
+def is_empty(rows: Floats, bound: Floats, lower: Floats, upper: Floats) -> bool:
+    """Prove that no point of a box satisfies all rows."""
+    if not len(rows):
+        return False
+    solution = interior(rows, bound, lower, upper, np.zeros(len(rows), dtype=bool))
+    return solution is not None and Farkas(rows, bound, solution.multiplier, lower, upper).check()
+
+
+class Cuts:
+    """Half-spaces of all splits of a tree on an encoded domain, and the regions that they cut out."""
+
+    def __init__(self, encoded: EncodedDomain) -> None:
+        tree = encoded.model.tree
+        self.tree, self.encoded = tree, encoded
+        self.slack = rounding_bound(tree.weight, tree.bias, encoded.lower, encoded.upper)
+        with np.errstate(over="ignore"):
+            self.left = np.nextafter(-tree.bias + self.slack, np.inf)
+            self.right = np.nextafter(tree.bias + self.slack, np.inf)
+        self.n_weights = np.count_nonzero(tree.weight, axis=1)
+        self.feature = np.argmax(tree.weight != 0, axis=1) if tree.n_splits else np.zeros(0, dtype=np.int64)
+        self._direction, self._sign, self.directions = _parallel(tree)
+        self._threshold: dict[int, tuple[float, float]] = {}
+        pairs = enumerate(tree.topology.children.tolist())
+        self._parent = {child: (split, side) for split, children in pairs for side, child in enumerate(children)}
+
+    def root(self) -> Region:
+        """The region of the root: the whole box."""
+        return Region(self.encoded.lower, self.encoded.upper)
+
+    def child(self, region: Region, split: int, side: int) -> Region:
+        """Go down one split."""
+        path = (*region.path, (split, side))
+        if self.n_weights[split] == 0:
+            taken = RIGHT if self.tree.bias[split] > 0 else LEFT
+            return replace(region, path=path, empty="" if side == taken else f"split {split} has no weights")
+        if self.n_weights[split] == 1:
+            region = self._cut_box(region, split, side)
+            if region.empty:
+                return replace(region, path=path)
+        sums = dict(region.sums)
+        direction = int(self._direction[split])
+        sums[direction] = _meet(sums.get(direction, Interval()), self._interval(split, side))
+        contradicts = sums[direction].is_empty or self.sums_contradict(sums)
+        empty = f"split {split} contradicts a parallel split above it" if contradicts else ""
+        return replace(region, path=path, sums=tuple(sums.items()), empty=empty)
+
+    def sums_contradict(self, sums: dict[int, Interval]) -> bool:
+        """Whether sums of different directions exclude each other; a question that knows their order overrides it."""
+        return False
+
+    def rows(self, region: Region) -> tuple[Floats, Floats, Bools]:
+        """Rows and right-hand sides of a region, the domain's first, and which of them a point may lie inside of."""
+        oblique = [(i, side) for i, side in region.path if self.n_weights[i] > 1]
+        return *self.half_spaces(oblique), np.concatenate([self.encoded.soft, np.ones(len(oblique), dtype=bool)])
+
+    def half_spaces(self, path: list[tuple[int, int]]) -> tuple[Floats, Floats]:
+        """The domain's rows, then the closed half-spaces of splits with their sides, and the right-hand sides."""
+        split, side = (np.array([pair[k] for pair in path], dtype=np.int64) for k in (0, 1))
+        sign = np.where(side == RIGHT, -1.0, 1.0)
+        rows = np.vstack([self.encoded.rows, sign[:, None] * self.tree.weight[split]])
+        bound = np.concatenate([self.encoded.bound, np.where(side == RIGHT, self.right[split], self.left[split])])
+        return rows, bound
+
+    def path_to(self, node: int) -> list[tuple[int, int]]:
+        """Splits above a node that have weights, each with its side; ``~k`` is leaf ``k``."""
+        path = []
+        while node in self._parent:
+            node, side = self._parent[node]
+            path.append((node, side))
+        return [step for step in reversed(path) if self.n_weights[step[0]]]
+
+    def _interval(self, split: int, side: int) -> Interval:
+        """The sums that send a row to the side; those of opposite weights are exactly opposite."""
+        b = float(self.tree.bias[split])
+        if self._sign[split] > 0:  # right: s > -b
+            return Interval(low=-b, low_open=True) if side == RIGHT else Interval(high=-b)
+        return Interval(high=b, high_open=True) if side == RIGHT else Interval(low=b)
+
+    def _cut_box(self, region: Region, split: int, side: int) -> Region:
+        j = int(self.feature[split])
+        last, first = self._ends(split)
+        lower, upper = region.lower.copy(), region.upper.copy()
+        # `last` is the largest number on the lower side, `first` the next one; the lower side is left for w > 0.
+        if (side == LEFT) == (self.tree.weight[split, j] > 0):
+            upper[j] = min(upper[j], last)
+        else:
+            lower[j] = max(lower[j], first)
+        if self.encoded.integer[j]:
+            lower[j], upper[j] = np.ceil(lower[j]), np.floor(upper[j])
+        empty = f"split {split} lies outside the box" if lower[j] > upper[j] else ""
+        return replace(region, lower=lower, upper=upper, empty=empty)
+
+    def _ends(self, split: int) -> tuple[float, float]:
+        """The last double of the box on the lower side of a split of one feature, and the first on the upper side."""
+        if split not in self._threshold:
+            j = int(self.feature[split])
+            w, b = float(self.tree.weight[split, j]), float(self.tree.bias[split])
+
+            def is_upper(x: float) -> bool:
+                return (w * x + b > 0) == (w > 0)
+
+            low, high = int(rank_of(self.encoded.lower[j])) - 1, int(rank_of(self.encoded.upper[j])) + 1
+            # Rounding moves the threshold by few doubles at most, so a window around -b / w nearly always holds it.
+            with np.errstate(all="ignore"):
+                guess = np.float64(-b) / w
+            near = min(max(int(rank_of(guess)), low), high) if np.isfinite(guess) else low
+            for rank in (near - 4, near + 4):
+                if low < rank < high:
+                    low, high = (low, rank) if is_upper(float(double_at(rank))) else (rank, high)
+            while high - low > 1:
+                middle = (low + high) // 2
+                low, high = (low, middle) if is_upper(float(double_at(middle))) else (middle, high)
+            self._threshold[split] = float(double_at(low)), float(double_at(high))
+        return self._threshold[split]
+
+
+def rounding_bound(weight: Floats, bias: Floats, lower: Floats, upper: Floats) -> Floats:
+    """Bound how far computed scores lie from real ones, for all points of a box.
+
+    Examples
+    --------
+    >>> bound = rounding_bound(np.array([[0.1, 0.2]]), np.array([0.3]), np.zeros(2), np.ones(2))
+    >>> 1e-16 < bound.item() < 1e-15
+    True
+    """
+    most = np.maximum(np.abs(lower), np.abs(upper))
+    with np.errstate(over="ignore", invalid="ignore"):
+        size = np.abs(weight) @ most + np.abs(bias)
+    if not (size < 1e300).all():
+        raise ValueError(
+            "domain is too large for this tree: scores come near the largest double, where they may overflow; "
+            "give a smaller box."
+        )
+    return _sum_error(weight.shape[-1]) * size * (1 + 1e-9) + weight.shape[-1] * 2.0**-1022
+
+
+def _sum_error(n_features: int) -> float:
+    """Relative error of the documented sum: product, partial sums, joins by halves, bias."""
+    n = (-(-n_features // LANES) + int(np.log2(LANES)) + 2) * 2.0**-53
+    return n / (1 - n)
+
+
+def _meet(one: Interval, other: Interval) -> Interval:
+    low, low_open = max((one.low, one.low_open), (other.low, other.low_open))
+    high, closed = min((one.high, not one.high_open), (other.high, not other.high_open))
+    return Interval(low, low_open, high, not closed)
+
+
+def _parallel(tree: Tree) -> tuple[Ints, Floats, dict[bytes, int]]:
+    """Number the directions of the splits, opposite ones as one, with the sign of each split."""
+    weight = tree.weight + 0.0
+    first = np.argmax(weight != 0, axis=1) if tree.n_splits else np.zeros(0, dtype=np.int64)
+    sign = np.where(weight[np.arange(tree.n_splits), first] < 0, -1.0, 1.0)
+    directions: dict[bytes, int] = {}
+    rows = sign[:, None] * weight + 0.0
+    numbers = [directions.setdefault(row.tobytes(), len(directions)) for row in rows]
+    return np.array(numbers, dtype=np.int64), sign, directions
+
+
+def _single_row_proof(rows: Floats, bound: Floats, lower: Floats, upper: Floats) -> Farkas | None:
+    """A proof from one row alone, if it holds nowhere in the box."""
+    if not len(rows):
+        return None
+    least = np.where(rows > 0, rows * lower, rows * upper).sum(axis=1)
+    worst = int(np.argmax(least - bound))
+    if least[worst] <= bound[worst]:
+        return None
+    multiplier = np.zeros(len(rows))
+    multiplier[worst] = 1.0
+    proof = Farkas(rows, bound, multiplier, lower, upper)
+    return proof if proof.check() else None
+
+
+def _leaves_below(tree: Tree, node: int) -> range:
+    if node < 0:
+        return range(~node, ~node + 1)
+    first, last = tree.topology.spans
+    return range(int(first[node]), int(last[node]))
+
+
+def _draw_witnesses(encoded: EncodedDomain) -> dict[int, Array]:
+    """Witnesses from random points, half of them on a coarse grid, which holds ties and corners."""
+    rng = np.random.default_rng(0)
+    d = len(encoded.lower)
+    share = rng.random((min(N_DRAWS, max(64, 2_000_000 // max(d, 1))), d))
+    share[::2] = np.round(share[::2] * 4) / 4
+    Z = encoded.lower + share * (encoded.upper - encoded.lower)
+    Z[:, encoded.integer] = np.round(Z[:, encoded.integer])
+    Z = np.clip(Z, encoded.lower, encoded.upper)
+    if len(encoded.rows):
+        Z = Z[(encoded.bound >= Z @ encoded.rows.T).all(axis=1)]
+    for mark, (number, fill, low, high) in encoded.marks.items():
+        Z[:, number] = np.where(Z[:, mark] > 0.5, fill, np.clip(Z[:, number], low, high))
+    witnesses: dict[int, Array] = {}
+    if not len(Z):
+        return witnesses
+    for i in np.unique(encoded.model.tree.apply(Z), return_index=True)[1].tolist():
+        row = encoded.row(Z[i])
+        leaf = encoded.leaf_of(row) if encoded.contains(row) else -1
+        if leaf >= 0:
+            witnesses[leaf] = row
+    return witnesses
