@@ -232,7 +232,7 @@ def test_categories_missing_values_and_output_maps_are_drawn():
     model = Model(Encoder(columns), Tree(Topology.complete(1), weight, [0.0], [[0.0], [1.0]]), TanhScale(0.0, 5.0))
     ax = plot_tree(model, np.array([[1.0, "red"], [None, "blue"]], dtype=object), x=[None, "red"])
     texts = [text.get_text() for text in ax.texts]
-    assert {"age missing", "colour=red"} <= set(texts)
+    assert {"age missing", "colour = red"} <= set(texts)
     assert any("tanh" in text for text in texts)
     assert "path-to-leaf-1" in ids(ax)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib import colormaps
+from matplotlib.colors import to_hex
 
 from dtsemnet.arrays import Floats
 from dtsemnet.plot.glyphs import LEAF_FONT, SHARE_FONT
@@ -91,7 +92,7 @@ class Content:
             return [(1.0, GRID)]
         low, high = self.range
         place = 0.5 if high == low else float(answer[0] / 2 - low / 2) / (high / 2 - low / 2)
-        return [(1.0, tint(colormaps[AMOUNTS](place)[:3], pale))]
+        return [(1.0, tint(to_hex(colormaps[AMOUNTS](place)), pale))]
 
     def lines(self, leaf: int, width: float) -> list[str]:
         """What a leaf says."""

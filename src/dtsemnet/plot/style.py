@@ -7,7 +7,6 @@ that grows evenly in lightness. Names are shown as they are: a ``$`` in them is 
 
 from __future__ import annotations
 
-import colorsys
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -15,11 +14,14 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
 from matplotlib.font_manager import FontProperties
 from matplotlib.legend import Legend
 from matplotlib.patches import Patch
 from matplotlib.textpath import TextPath
+
+from dtsemnet.tree.view import class_colors, tint
+from dtsemnet.tree.wording import MINUS, shorten
+from dtsemnet.tree.wording import display_number as number
 
 __all__ = [
     "ACCENT", "AMOUNTS", "BARS", "EDGE", "FAINT", "GRID", "INK", "MINUS", "SIGNS",
@@ -31,30 +33,8 @@ BARS = "#4a5a6a"
 """Weights: a neutral slate, so that hues are left to classes."""
 ACCENT = "#c2185b"
 """The path of a sample."""
-MINUS = "\N{MINUS SIGN}"
 SIGNS, AMOUNTS = "RdBu", "viridis"
 """Colour maps of signed weights (blue is positive) and of values."""
-
-_EIGHT = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#6f4e9c", "#b8b000")
-_TWELVE = (
-    "#332288", "#ddcc77", "#44aa99", "#cc6677", "#88ccee", "#882255",
-    "#117733", "#e8a05c", "#aa4499", "#8a8d2e", "#4477cc", "#8c8c8c",
-)  # fmt: skip
-
-
-def class_colors(n_classes: int) -> list[str] | list[tuple[float, float, float]]:
-    """Choose a colour for each class: one of eight, of twelve, or evenly spaced hues in three lightnesses."""
-    if n_classes <= len(_EIGHT):
-        return list(_EIGHT[:n_classes])
-    if n_classes <= len(_TWELVE):
-        return list(_TWELVE[:n_classes])
-    return [colorsys.hls_to_rgb(k / n_classes, (0.35, 0.5, 0.68)[k % 3], 0.6) for k in range(n_classes)]
-
-
-def tint(color: Any, strength: float) -> tuple[float, float, float]:
-    """Mix a colour with white."""
-    red, green, blue = (1 - strength * (1 - part) for part in to_rgb(color))
-    return red, green, blue
 
 
 def fresh_axes(ax: Axes | None, width: float, height: float) -> Axes:
@@ -93,30 +73,9 @@ def plain(text: Any) -> str:
     return str(text).replace("$", r"\$")
 
 
-def number(value: float, digits: int = 3) -> str:
-    """Write a number for reading: 3 significant digits, a true minus sign, large ones by thousands.
-
-    Examples
-    --------
-    >>> number(-0.12345), number(287654.0), number(1.5e-7)
-    ('−0.123', '288,000', '1.5e−7')
-    """
-    shown = f"{value + 0.0:.{digits}g}"
-    if "e" in shown and 10 <= abs(value) < 1e7:
-        shown = f"{float(shown):,.0f}"
-    shown = shown.replace("e+0", "e").replace("e-0", "e-").replace("e+", "e")
-    return shown.replace("-", MINUS)
-
-
 def fit_text(text: str, width: float, size: float) -> str:
     """Shorten a text to a width in inches at a font size in points; nothing where not even two letters fit."""
-    if text_width(text, size) <= width:
-        return text
-    for length in range(min(len(text) - 1, int(width * 72 / size * 4)), 1, -1):
-        short = text[:length].rstrip() + "…"
-        if text_width(short, size) <= width:
-            return short
-    return ""
+    return shorten(text, lambda shown: text_width(shown, size) <= width)
 
 
 @lru_cache(maxsize=4096)

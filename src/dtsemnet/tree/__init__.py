@@ -7,7 +7,7 @@ from dtsemnet.tree.model import Identity, Model, Output, TanhScale, as_model
 from dtsemnet.tree.survey import LeafSurvey
 from dtsemnet.tree.topology import Topology
 from dtsemnet.tree.tree import Tree
-from dtsemnet.tree.view import RawView, raw_view
+from dtsemnet.tree.view import RawView, ReadableView, class_colors, raw_view, tint
 
 __all__ = [
     "Topology",
@@ -20,6 +20,9 @@ __all__ = [
     "Output",
     "Identity",
     "TanhScale",
+    "ReadableView",
+    "class_colors",
+    "tint",
     "RawView",
     "as_model",
     "raw_view",

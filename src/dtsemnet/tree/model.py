@@ -154,8 +154,8 @@ class Model:
 
     @property
     def feature_labels(self) -> tuple[str, ...]:
-        """Names of the features that the tree reads, as it stores them."""
-        return self.encoder.feature_names
+        """The features that the tree reads, in words."""
+        return tuple(feature.label for feature in self.encoder.features)
 
     def class_codes(self, y: Any, *, allow_unknown: bool = False) -> Ints:
         """Number the labels of rows as the tree numbers its classes.

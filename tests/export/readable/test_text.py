@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from dtsemnet.export import to_text
 from dtsemnet.export.readable.text_digits import fold_small
-from dtsemnet.export.readable.words import number_text, outward_text
 from dtsemnet.tree import Column, Encoder, Model, TanhScale, Topology, Tree
+from dtsemnet.tree.wording import number_text, outward_text
 from strategies import points, trees, wild_points, wild_trees
 
 BRANCH = r"^[│ ]*(?:├─ yes: |└─ no:  )?"

@@ -10,17 +10,16 @@ before it is told. In a linear leaf the output is a sum, and so is its attributi
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from dtsemnet.arrays import Array, Floats
-from dtsemnet.export.readable.words import Digits, question
 from dtsemnet.export.readable.words_explanation import Attribution, Contribution, Explanation, Flip, Step
-from dtsemnet.export.readable.words_view import View, mapped, view_of
-from dtsemnet.tree import Column, Topology, Tree
+from dtsemnet.tree import Topology, Tree
 from dtsemnet.tree.encoder import is_missing
+from dtsemnet.tree.view import ReadableView
+from dtsemnet.tree.wording import Digits, write_question
 
 __all__ = ["Attribution", "Contribution", "Explanation", "Flip", "Step", "explain"]
 
@@ -68,8 +67,8 @@ def explain(tree: Any, x: Any, *, background: Any = None) -> Explanation:
      8.000  sum
     within [-inf, 9]: kept
     """
-    view = view_of(tree)
-    row = _one_row(view, x)
+    view = ReadableView.of(tree)
+    row = view.model.encoder.read_row(x)
     rows = None if background is None else view.rows(background)
     if rows is not None and not len(rows):
         raise ValueError("background must hold at least one row, got none.")
@@ -92,22 +91,19 @@ def explain(tree: Any, x: Any, *, background: Any = None) -> Explanation:
 class _Case:
     """One row, the view of its model, and the background."""
 
-    def __init__(self, view: View, row: Array, background: Floats | None) -> None:
+    def __init__(self, view: ReadableView, row: Array, background: Floats | None) -> None:
         self.view, self.row, self.background = view, row, background
         self.mean = np.zeros(len(view.features)) if background is None else background.mean(axis=0)
         self.spread = None if background is None else background.std(axis=0)
         self.features = view.rows(row)[0]
         self.encoded = np.array(view.model.transform(row)[0], dtype=np.float64)
-        members: list[list[int]] = [[] for _ in view.columns]
-        for j, feature in enumerate(view.features):
-            members[feature.column].append(j)
-        self.members = members
+        self.members = [view.members(j) for j in range(len(view.columns))]
 
     def step(self, split: int) -> Step:
         tree, view = self.view.tree, self.view
         weight, bias = tree.weight[split], float(tree.bias[split])
         score = float(self.scores(split, self.encoded[None])[0])
-        asked = question(view, weight, bias, Digits.same(len(weight), _DIGITS), self.largest(weight))
+        asked = write_question(view, weight, bias, Digits.same(len(weight), _DIGITS), self.largest(weight))
         distance = None
         if self.spread is not None:
             length = math.hypot(*(weight * self.spread).tolist())
@@ -155,7 +151,7 @@ class _Case:
                 break
             rows = np.repeat(self.encoded[None], len(tried), axis=0)
             for place, (number, value) in enumerate(tried.items()):
-                rows[place, self.members[number][0]] = mapped(self.view.columns[number], value)
+                rows[place, self.members[number][0]] = self.view.columns[number].map(value)
             turned = (self.scores(split, rows) > 0) != (score > 0)
             for (number, value), flips in zip(tried.items(), turned):
                 if flips:
@@ -170,11 +166,11 @@ class _Case:
         if column.categories is not None or missing:
             return None
         weight = self.view.tree.weight[split]
-        slope, scale = float(weight[members[0]]), 1.0 if _is_plain(column) else column.scale
+        slope, scale = float(weight[members[0]]), column.scale if column.is_clipped else 1.0
         if slope * scale == 0:
             return None
         goal = (float(self.features[members[0]]) - score / slope) / scale
-        goal += 0.0 if _is_plain(column) else column.center  # the view keeps a clipped number mapped
+        goal += column.center if column.is_clipped else 0.0  # the view keeps a clipped number mapped
         size = float(np.abs(weight) @ np.abs(self.features)) + abs(float(self.view.tree.bias[split]))
         unit = math.ulp(max(abs(goal), size / abs(slope * scale)))
         if not math.isfinite(goal) or not math.isfinite(unit * 2.0**_TRIES):
@@ -209,7 +205,7 @@ class _Case:
         change = value - float(self.row[0, number])
         if self.background is None or self.spread is None:
             return Flip(column.name, value, change, None, None)
-        scale, shown = (1.0, value) if _is_plain(column) else (abs(column.scale), mapped(column, value))
+        scale, shown = (abs(column.scale), column.map(value)) if column.is_clipped else (1.0, value)
         spread = float(self.spread[j]) / scale
         held = self.background[:, j]
         if len(self.members[number]) > 1:  # a missing number counts as 0 there, which is no value of the column
@@ -223,34 +219,6 @@ class _Case:
             return None
         size = np.abs(weight * self.features)
         return [int(j) for j in np.argsort(-size, kind="stable") if weight[j] != 0][:_CUT]
-
-
-def _one_row(view: View, x: Any) -> Array:
-    """Make a table of one row of what was given, without turning numbers into strings."""
-    names = [column.name for column in view.columns]
-    if hasattr(x, "columns"):
-        if len(x) != 1:
-            raise ValueError(f"x must be one row, got a table of {len(x)}; pass one, as in X[i : i + 1].")
-        x = {str(name): np.asarray(x[name].to_numpy())[0] for name in x.columns}
-    by_name = isinstance(x, Mapping) or (hasattr(x, "index") and hasattr(x, "keys"))
-    if by_name and all(name in x for name in names):  # a Series without these names is read by position
-        values = [x[name] for name in names]
-    elif isinstance(x, Mapping):
-        absent = next(name for name in names if name not in x)
-        raise ValueError(f"x has no value for column {absent!r}; it has {[str(name) for name in x][:5]}...")
-    else:
-        values = list(x)
-        if len(values) == 1 and np.ndim(values[0]) == 1:
-            values = list(values[0])
-        if len(values) != len(names) or any(np.ndim(value) for value in values):
-            raise ValueError(f"x must be one row of {len(names)} values, got shape {np.shape(values)}.")
-    row = np.empty((1, len(values)), dtype=object)
-    row[0] = values
-    return row
-
-
-def _is_plain(column: Column) -> bool:
-    return column.lower is None and column.upper is None
 
 
 def _plain(value: Any) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dtsemnet.arrays import Array, Bools, Floats, Ints
-from dtsemnet.export.readable.words_view import View, view_of
+from dtsemnet.tree.view import ReadableView
 
 __all__ = ["to_frame"]
 
@@ -68,7 +68,7 @@ def to_frame(tree: Any, X: Any = None, y: Any = None) -> Any:
         raise ImportError("to_frame needs pandas; install it by pip install 'dtsemnet[data]'.") from error
     if y is not None and X is None:
         raise ValueError("y was given without X; pass the rows that it belongs to.")
-    view = view_of(tree)
+    view = ReadableView.of(tree)
     nodes = _nodes(view)
     columns: dict[str, Any] = {
         "node": [f"leaf {~node}" if node < 0 else f"split {node}" for node, *_ in nodes],
@@ -87,7 +87,7 @@ def to_frame(tree: Any, X: Any = None, y: Any = None) -> Any:
     return pandas.DataFrame(columns).set_index("node")
 
 
-def _nodes(view: View) -> list[tuple[int, int | None, str | None, int]]:
+def _nodes(view: ReadableView) -> list[tuple[int, int | None, str | None, int]]:
     """List node, parent, branch and depth in the order of the text."""
     children = view.tree.topology.children.tolist()
     found: list[tuple[int, int | None, str | None, int]] = []
@@ -101,7 +101,7 @@ def _nodes(view: View) -> list[tuple[int, int | None, str | None, int]]:
     return found
 
 
-def _content(view: View, node: Ints, output: Ints) -> dict[str, Any]:
+def _content(view: ReadableView, node: Ints, output: Ints) -> dict[str, Any]:
     """Numbers of splits and leaves; NaN (or None) where a node has none."""
     tree, columns = view.tree, dict[str, Any]()
     split, leaf = node >= 0, ~node
@@ -131,7 +131,7 @@ def _at_leaves(array: Floats, leaf: Ints, output: Ints, where: Bools) -> Floats:
     return column
 
 
-def _seen(view: View, nodes: list[int], X: Any, y: Any) -> dict[str, Array]:
+def _seen(view: ReadableView, nodes: list[int], X: Any, y: Any) -> dict[str, Array]:
     """Count the rows at each node and judge the tree on them; one column for each output where they differ."""
     model = view.model
     leaf = model.apply(X)
@@ -162,7 +162,7 @@ def _seen(view: View, nodes: list[int], X: Any, y: Any) -> dict[str, Array]:
     return columns
 
 
-def _below(view: View, nodes: list[int], of_leaf: Array) -> Array:
+def _below(view: ReadableView, nodes: list[int], of_leaf: Array) -> Array:
     first, last = view.tree.topology.spans
     return np.array([of_leaf[~i] if i < 0 else of_leaf[first[i] : last[i]].sum() for i in nodes])
 

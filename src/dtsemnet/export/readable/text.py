@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from dtsemnet.export.readable.text_print import Printed, print_tree
-from dtsemnet.export.readable.words import MOST_DIGITS, number_text
-from dtsemnet.export.readable.words_view import view_of
 from dtsemnet.tree import Tree
+from dtsemnet.tree.view import ReadableView
+from dtsemnet.tree.wording import MOST_DIGITS, number_text
 
 __all__ = ["to_text"]
 
@@ -85,7 +85,7 @@ def to_text(
         raise ValueError(f"fold must be a share, 0 <= fold < 1, got {fold!r}.")
     if fold and X is None:
         raise ValueError(f"fold={fold} needs rows to tell which terms are small; pass X.")
-    view = view_of(tree)
+    view = ReadableView.of(tree)
     if output_names is not None:
         _check_names(output_names, view.tree)
     printed = print_tree(view, X, digits, float(fold), max_terms, output_names)

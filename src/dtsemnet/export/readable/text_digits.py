@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dtsemnet.arrays import Bools, Floats
-from dtsemnet.export.readable.words import MOST_DIGITS, Digits, Question, Sum, question
-from dtsemnet.export.readable.words_view import View
+from dtsemnet.tree.view import ReadableView
+from dtsemnet.tree.wording import MOST_DIGITS, Digits, Question, Sum, write_question
 
 __all__ = ["FEWEST_DIGITS", "aligned", "choose_digits", "fold_small", "spread", "Folded"]
 
@@ -36,11 +36,11 @@ class Folded(NamedTuple):
 
 
 def choose_digits(
-    view: View, weight: Floats, bias: float, rows: Floats, yes: Bools, shown: list[int] | None
+    view: ReadableView, weight: Floats, bias: float, rows: Floats, yes: Bools, shown: list[int] | None
 ) -> tuple[Question, int]:
     """Write a split with the fewest digits with which the rows answer as told, or with all that a double has."""
     for digits in range(FEWEST_DIGITS, MOST_DIGITS + 1):
-        found = question(view, weight, bias, aligned(weight, bias, rows, digits), shown)
+        found = write_question(view, weight, bias, aligned(weight, bias, rows, digits), shown)
         if np.array_equal(found(rows), yes):
             break
     return found, digits

@@ -15,8 +15,8 @@ import numpy as np
 
 from dtsemnet.arrays import Floats, Ints
 from dtsemnet.export.readable.text_digits import aligned, choose_digits, fold_small, spread
-from dtsemnet.export.readable.words import Digits, Question, Sum, number_text, question, write_sum
-from dtsemnet.export.readable.words_view import View
+from dtsemnet.tree.view import ReadableView
+from dtsemnet.tree.wording import Digits, Question, Sum, number_text, write_question, write_sum
 
 __all__ = ["Printed", "print_tree"]
 
@@ -30,7 +30,7 @@ _LONGEST, _CUT = 30, 8  # a sum of more terms than the first shows as many as th
 class Printed:
     """A tree in words, and what is known of them."""
 
-    view: View
+    view: ReadableView
     questions: list[Question]
     leaf_lines: list[list[tuple[str, ...]]]
     """For each leaf the pieces of its lines: one line, or one a named output."""
@@ -46,7 +46,7 @@ class Printed:
 
 
 def print_tree(
-    view: View, X: Any, digits: int | None, fold: float, max_terms: int | None, names: Sequence[str] | None
+    view: ReadableView, X: Any, digits: int | None, fold: float, max_terms: int | None, names: Sequence[str] | None
 ) -> Printed:
     """Write all nodes; arguments as in :func:`dtsemnet.export.to_text`."""
     return _Printer(view, X, digits, fold, max_terms, names).run()
@@ -57,7 +57,7 @@ class _Printer:
 
     def __init__(
         self,
-        view: View,
+        view: ReadableView,
         X: Any,
         digits: int | None,
         fold: float,
@@ -96,7 +96,7 @@ class _Printer:
         shown = self.shown(weight, rows)
         if rows is None or self.digits is not None:
             self.used.append(self.digits or _DIGITS)
-            return question(self.view, weight, bias, self.plain(), shown)
+            return write_question(self.view, weight, bias, self.plain(), shown)
         if folded:
             yes = Sum(weight, bias, (), 0)(rows) > 0
         else:

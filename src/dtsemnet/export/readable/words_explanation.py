@@ -13,7 +13,7 @@ import re
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from dtsemnet.export.readable.words import number_text, outward_text
+from dtsemnet.tree.wording import number_text, outward_text
 
 __all__ = ["Attribution", "Contribution", "Explanation", "Flip", "Step"]
 
