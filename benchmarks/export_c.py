@@ -20,7 +20,7 @@ import numpy as np
 from measure import best_times, one_thread, table
 from numpy.typing import NDArray
 
-from dtsemnet.export.c import to_c
+from dtsemnet.export import to_c
 from dtsemnet.export.c.compiler import find_compiler
 from dtsemnet.tree import Topology, Tree
 

@@ -17,7 +17,7 @@ from numpy.testing import assert_array_equal
 from dtsemnet import DTSemNetClassifier, DTSemNetRegressor
 from dtsemnet.export import check_export
 from dtsemnet.export.c import compiler, to_c
-from dtsemnet.export.c.literals import Identifiers, comment, number, string
+from dtsemnet.export.c.literals import Identifiers, comment, number_literal, string_literal
 from dtsemnet.export.probes import probe_rows
 from dtsemnet.tree import Column, Encoder, Model, Topology, Tree, as_model
 from strategies import MODELS, make_model, trees, wild_points, wild_trees
@@ -106,8 +106,8 @@ def test_sparse_splits_are_lists_and_agree():
     weight, coef = (rng.normal(size=s) * (rng.random(s) < 0.1) for s in [(7, 50), (8, 1, 50)])
     tree = Tree(Topology.complete(3), weight, rng.normal(size=7), rng.normal(size=(8, 1)), coef)
     artefact = to_c(tree)
-    assert "tree_weight_place" in artefact.text
-    assert "tree_coef_place" in artefact.text
+    assert "tree_weight_feature" in artefact.text
+    assert "tree_coef_feature" in artefact.text
     unused = int(np.flatnonzero(~weight.any(axis=0))[0])
     row = np.zeros((1, 50))
     row[0, unused] = np.inf
@@ -193,13 +193,13 @@ def test_what_does_not_fit_is_refused():
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_numbers_are_written_exactly(value):
-    text = number(value)
+    text = number_literal(value)
     assert (float.fromhex(text) if "x" in text else float(text)) == value
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")))
 def test_strings_and_comments_hold_nothing_that_c_would_read(text):
-    written = string(text)
+    written = string_literal(text)
     assert written.isascii()
     assert not set('"\n?') & set(written[1:-1])
     assert written[1:-1].encode().decode("unicode_escape").encode("latin-1").decode() == text

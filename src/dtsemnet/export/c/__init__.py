@@ -1,104 +1,52 @@
-"""A tree as one C99 file: constant arrays, no allocation, no library but ``tanh`` where an output needs it.
+"""A tree as one C99 file: constant arrays, no allocation, no library but ``tanh`` if an output needs it.
+
+The code is a fixed file, ``runtime.c`` beside this module. What differs from tree to tree is
+generated: the names that a caller sees, the tables, and the switches that select branches of
+the runtime (:func:`generate`). :func:`assemble` puts the two together into one file.
 
 In double the file repeats the encoder and the documented order of summation, so it answers
 as the tree does, bit for bit, under any optimisation that keeps to the C standard. It
-forbids fused multiply-adds itself, and refuses to compile where the arithmetic would be
-another one (fast-math, x87 registers, 32-bit doubles). In float it is smaller and faster on
+forbids fused multiply-adds itself, and refuses to compile if the arithmetic would be
+another one (fast-math, x87 registers, 32-bit doubles). In float it is smaller, and faster on
 small machines; then rows within rounding of a split may take its other side, and the check
 counts them.
 """
 
 from __future__ import annotations
 
+import functools
 import logging
-from typing import Any
+import math
+import re
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any, Literal
 
-from dtsemnet.arrays import Array
+import numpy as np
+
+from dtsemnet.arrays import Array, Floats
 from dtsemnet.export.artefact import Answer, Artefact
 from dtsemnet.export.c import compiler
-from dtsemnet.export.c.literals import Identifiers, check_name, comment
-from dtsemnet.export.c.parts import Style, encoder, lookups, outputs, routing
+from dtsemnet.export.c.literals import Identifiers, check_name, comment, number_literal, string_literal
 from dtsemnet.export.check import checked
-from dtsemnet.tree import Model, as_model
+from dtsemnet.kernels.routing import LANES
+from dtsemnet.tree import Column, Model, TanhScale, as_model
 
-__all__ = ["to_c"]
+__all__ = ["Generated", "assemble", "generate", "to_c"]
+
+SPARSE_SHARE = 0.4
+"""Matrices with a smaller share of non-zeros are written as lists of them; each entry then costs its index as well."""
 
 logger = logging.getLogger("dtsemnet")
 
-_USE = """A row is an array of NAME_COLUMNS numbers in the order of enum NAME_column.
-Every function gives -1 for a row that the tree refuses: an infinite number, a missing one where
-the tree knows no missing values, or one so large that a sum overflows both ways.
+_USE = """A row is an array of {name}_COLUMNS numbers in the order of enum {name}_column.
+Every function returns -1 for a row that the tree refuses: a row with an infinite number, with a missing
+one if the tree knows no missing values, or with numbers so large that a sum overflows both ways.
 
-Compile this file as it is. To call it from another file, define NAME_PROTOTYPES and include it there.
+Compile this file as it is. To call it from another file, define {name}_PROTOTYPES and include it there.
 Define DTSEMNET_FLASH (a section attribute, or __flash) to place the arrays in flash memory."""
 
-_OPEN = """#ifndef NAME_H
-#define NAME_H
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-"""
-
-_NUMBER_FACE = """int NAME_apply(const REAL *row);              /* number of the leaf, from left to right */
-int NAME_predict(const REAL *row, REAL *out); /* writes NAME_OUTPUTS numbers; gives the leaf */
-"""
-
-_CLASS_FACE = """extern const char *const NAME_class_names[NAME_CLASSES];
-int NAME_apply(const REAL *row);                    /* number of the leaf, from left to right */
-int NAME_predict_class(const REAL *row);            /* number of the class, enum NAME_class */
-int NAME_predict_proba(const REAL *row, REAL *out); /* writes NAME_CLASSES numbers; gives the leaf */
-"""
-
-_BODY = """
-#ifdef __cplusplus
-}
-#endif
-#endif
-
-#ifndef NAME_PROTOTYPES
-#include <float.h>
-#include <math.h>
-
-#ifndef DTSEMNET_FLASH
-#define DTSEMNET_FLASH
-#endif
-"""
-
-_FAST = """
-#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
-#error "fast-math computes another function than the tree; compile this file without it"
-#endif
-"""
-
-_EXACT = """
-#if DBL_MANT_DIG != 53
-#error "double is not a 64-bit IEEE number here; export with number='float'"
-#endif
-#if FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 1
-#error "sums are kept in wider registers here; compile with -msse2 -mfpmath=sse"
-#endif
-/* A product and a sum are two roundings, never fused into one. */
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC push_options
-#pragma GCC optimize("fp-contract=off")
-#define DTSEMNET_POP_OPTIONS
-#elif defined(_MSC_VER)
-#pragma fp_contract(off)
-#else
-#pragma STDC FP_CONTRACT OFF
-#endif
-"""
-
-_ARITHMETIC = {"double": _FAST + _EXACT, "float": _FAST}
-
-_CLOSE = """
-#ifdef DTSEMNET_POP_OPTIONS
-#pragma GCC pop_options
-#undef DTSEMNET_POP_OPTIONS
-#endif
-#endif
-"""
+_ARGUMENTS = {"text": "const char *text", "number": "double number"}
 
 
 def to_c(tree: Any, X: Any = None, *, name: str = "tree", number: str = "double") -> Artefact:
@@ -119,8 +67,8 @@ def to_c(tree: Any, X: Any = None, *, name: str = "tree", number: str = "double"
     -------
     Artefact
         A file with ``NAME_apply`` (leaf), ``NAME_predict_class`` and ``NAME_predict_proba`` (classifier) or
-        ``NAME_predict`` (regressor); each gives -1 for a row that the tree refuses. Its first comment says how rows
-        are passed. ``report`` is None where the system has no C compiler to check it with.
+        ``NAME_predict`` (regressor); each returns -1 for a row that the tree refuses. Its first comment says how rows
+        are passed. ``report`` is None if the system has no C compiler to check it with.
 
     Examples
     --------
@@ -134,7 +82,7 @@ def to_c(tree: Any, X: Any = None, *, name: str = "tree", number: str = "double"
     if number not in ("double", "float"):
         raise ValueError(f"number must be 'double' or 'float', got {number!r}.")
     model = as_model(tree)
-    source = _write(model, Style(name, number))
+    source = _head(model, name) + assemble(generate(model, name, number))
 
     def answer(rows: Array) -> Answer:
         return compiler.run(model, source, rows, name=name, number=number)
@@ -147,62 +95,233 @@ def to_c(tree: Any, X: Any = None, *, name: str = "tree", number: str = "double"
     return checked(model, artefact, X)
 
 
-def _write(model: Model, style: Style) -> str:
-    face, functions = _face(model, style)
-    parts = [_head(model, style), style.fill(_OPEN), face, style.fill(_BODY), style.fill(_ARITHMETIC[style.real])]
-    parts += [lookups(model, style, functions), encoder(model, style), routing(model, style), outputs(model, style)]
-    return "".join([*parts, _CLOSE])
+@dataclass(frozen=True)
+class Generated:
+    """What belongs to one tree in an exported file."""
+
+    name: str
+    number: str
+    switches: dict[str, bool]
+    """Branches of the runtime, by the name of the switch."""
+    parts: dict[str, str]
+    """Generated text, by the include of the runtime that it replaces."""
 
 
-def _head(model: Model, style: Style) -> str:
+def generate(model: Model, name: str, number: str) -> Generated:
+    """Write what differs from tree to tree."""
+    writer = _Writer(model, name, number)
+    parts = {"names.h": writer.names(), "tables.h": writer.tables(), "lookups.h": writer.lookups()}
+    return Generated(name, number, writer.switches, parts)
+
+
+def assemble(generated: Generated) -> str:
+    """Put the runtime and the generated parts together into one file.
+
+    Branches are selected as a C preprocessor would; whole identifiers are renamed, so no name can break a word.
+    """
+    names = {"tree_": f"{generated.name}_", "real": generated.number}
+    lines: list[str] = []
+    # For each open #if: whether its present branch is kept, and whether a switch of the tree decides.
+    branches: list[tuple[bool, bool]] = []
+    for line in _runtime():
+        directive = re.match(r"#(if|else|endif|include \"(?P<part>[^\"]+)\")", line)
+        switch = re.fullmatch(r"#if (?P<negated>!?)(?P<name>TREE_\w+)", line)
+        if switch:
+            branches.append((generated.switches[switch["name"]] != bool(switch["negated"]), True))
+            continue
+        if directive and directive[1].startswith("if"):
+            branches.append((True, False))
+        elif directive and directive[1] in ("else", "endif"):
+            kept, decided = branches.pop()
+            if directive[1] == "else":
+                branches.append((not kept if decided else kept, decided))
+            if decided:
+                continue
+        if all(kept for kept, _ in branches):
+            if directive and directive["part"]:
+                lines.append(generated.parts[directive["part"]])
+            else:
+                lines.append(re.sub(r"\btree_(?=\w)|\breal\b", lambda word: names[word[0]], line) + "\n")
+    return "".join(lines)
+
+
+@functools.cache
+def _runtime() -> tuple[str, ...]:
+    """The lines of the runtime behind its opening comment, which is for maintainers."""
+    text = resources.files("dtsemnet.export.c").joinpath("runtime.c").read_text(encoding="utf-8")
+    return tuple(text.split("*/\n", 1)[1].splitlines())
+
+
+def _head(model: Model, name: str) -> str:
     from dtsemnet import __version__
 
     lines = [f"A decision tree, written by dtsemnet {__version__}.", repr(model.tree), ""]
-    lines += style.fill(_USE).splitlines()
-    columns = model.encoder.columns
-    if any(column.missing for column in columns):
+    lines += _USE.format(name=name).splitlines()
+    if any(column.missing for column in model.encoder.columns):
         lines.append("A missing number is NAN.")
-    if any(column.categories for column in columns):
+    if not model.encoder.is_numeric:
         lines.append(
-            "A category is passed as its place in the enum of its column, -1 for any other value, NAN if missing."
+            "A category is passed as its number in the enum of its column, -1 for any other value, NAN if missing."
         )
     return "/*\n" + "".join(f" * {comment(line)}".rstrip() + "\n" for line in lines) + " */\n"
 
 
-def _face(model: Model, style: Style) -> tuple[str, dict[int, str]]:
-    """Write what a caller sees: enums and prototypes; and name the functions that look up categories."""
-    tree, columns, prefix = model.tree, model.encoder.columns, style.name
-    lines: list[str] = []
-    functions: dict[int, str] = {}
-    names = Identifiers(f"{prefix}_class_names")
-    places = [names.take(f"{prefix}_column_", column.name) for column in columns]
-    lines.append(_enum(f"{prefix}_column", [*places, f"{prefix}_COLUMNS"], [*(c.name for c in columns), ""]))
-    for place, column in enumerate(columns):
-        if column.categories is None:
-            continue
-        short = places[place].removeprefix(f"{prefix}_column_")
-        function = names.take(f"{prefix}_category_", short)
-        values = [names.take(f"{function}_", value) for value in column.categories]
-        lines.append(_enum(None, values, [str(value) for value in column.categories]))
-        types = {isinstance(value, str) for value in column.categories}
-        if len(types) == 1:  # no C type holds text and numbers
-            functions[place] = function
-            lines.append(f"int {functions[place]}({'const char *text' if True in types else 'double value'});\n")
-    if tree.class_names is None:
-        count = "OUTPUTS"
-    else:
-        count = "CLASSES"
-        classes = [names.take(f"{prefix}_class_", value) for value in tree.class_names]
-        lines.append(_enum(f"{prefix}_class", classes, [str(value) for value in tree.class_names]))
-    lines.append(f"enum {{ {prefix}_LEAVES = {tree.n_leaves}, {prefix}_{count} = {tree.n_outputs} }};\n\n")
-    return "".join(lines) + style.fill(_CLASS_FACE if tree.is_classifier else _NUMBER_FACE), functions
+class _Writer:
+    """Writes the names and tables of a model."""
+
+    def __init__(self, model: Model, name: str, number: str) -> None:
+        self.model, self.tree, self.columns = model, model.tree, model.encoder.columns
+        self.name, self.number = name, number
+        coef = self.tree.coef
+        self.switches = {
+            "TREE_FLOAT": number == "float",
+            "TREE_CLASSIFIER": model.is_classifier,
+            "TREE_ENCODED": not model.encoder.is_identity,
+            "TREE_TEXTS": any(_category_kind(column) == "text" for column in self.columns),
+            "TREE_NUMBERS": any(_category_kind(column) == "number" for column in self.columns),
+            "TREE_SPLITS": self.tree.n_splits > 0,
+            "TREE_SPARSE_SPLITS": _is_sparse(self.tree.weight),
+            "TREE_LINEAR": coef is not None,
+            "TREE_SPARSE_LEAVES": coef is not None and _is_sparse(coef),
+            "TREE_GUARDED": coef is not None and (self.tree.lower is not None or self.tree.upper is not None),
+            "TREE_TANH": isinstance(model.output, TanhScale),
+        }
+        names = Identifiers(f"{name}_class_names")
+        self.column_names = [names.take(f"{name}_column_", column.name) for column in self.columns]
+        self.category_names: dict[int, list[str]] = {}
+        self.lookup_names: dict[int, str] = {}
+        for j, column in enumerate(self.columns):
+            if column.categories is not None:
+                short = self.column_names[j].removeprefix(f"{name}_column_")
+                self.lookup_names[j] = names.take(f"{name}_category_", short)
+                self.category_names[j] = [names.take(f"{self.lookup_names[j]}_", value) for value in column.categories]
+        self.class_names = [names.take(f"{name}_class_", label) for label in self.tree.class_names or ()]
+
+    def names(self) -> str:
+        """Write what a caller sees: enums of columns, categories and classes, and the lookups of categories."""
+        name, tree = self.name, self.tree
+        labels = [*(column.name for column in self.columns), ""]
+        parts = [_enum(f"{name}_column", [*self.column_names, f"{name}_COLUMNS"], labels)]
+        for j, constants in self.category_names.items():
+            parts.append(_enum(None, constants, [str(value) for value in self.columns[j].categories or ()]))
+            kind = _category_kind(self.columns[j])
+            if kind is not None:
+                parts.append(f"int {self.lookup_names[j]}({_ARGUMENTS[kind]});\n")
+        if tree.class_names is not None:
+            parts.append(_enum(f"{name}_class", self.class_names, [str(label) for label in tree.class_names]))
+        count = "CLASSES" if tree.is_classifier else "OUTPUTS"
+        return "".join([*parts, f"enum {{ {name}_LEAVES = {tree.n_leaves}, {name}_{count} = {tree.n_outputs} }};\n"])
+
+    def lookups(self) -> str:
+        """Write the functions that find the number of a category."""
+        parts, start = [], {"text": 0, "number": 0}
+        for j, column in enumerate(self.columns):
+            kind = _category_kind(column)
+            if kind is not None:
+                end = start[kind] + len(column.categories or ())
+                call = f"{self.name}_find_{kind}({start[kind]}, {end}, {kind})"
+                parts.append(f"int {self.lookup_names[j]}({_ARGUMENTS[kind]})\n{{\n    return {call};\n}}\n\n")
+                start[kind] = end
+        return "".join(parts)
+
+    def tables(self) -> str:
+        """Write the arrays of the encoder, the splits and the leaves."""
+        width = self.tree.n_features
+        lanes = min(LANES, 1 << (width - 1).bit_length())  # with fewer features the other partial sums are zero
+        parts = [
+            f"enum {{ {self.name}_FEATURES = {width}, {self.name}_LANES = {lanes} }};\n",
+            *self._known_categories(),
+        ]
+        if self.switches["TREE_ENCODED"]:
+            parts += self._encoder()
+        if self.switches["TREE_SPLITS"]:
+            parts += [self._integers("children", self.tree.topology.children), self._numbers("bias", self.tree.bias)]
+            parts += self._matrix("weight", self.tree.weight, self.switches["TREE_SPARSE_SPLITS"])
+        return "".join([*parts, *self._leaves()])
+
+    def _known_categories(self) -> list[str]:
+        known: dict[str, list[Any]] = {"text": [], "number": []}
+        for column in self.columns:
+            kind = _category_kind(column)
+            if kind is not None:
+                known[kind] += column.categories or ()
+        parts = []
+        if known["text"]:
+            texts = [string_literal(text) for text in known["text"]]
+            parts.append(_array("const char *const", f"{self.name}_known_texts", texts))
+        if known["number"]:  # doubles also in a file of floats: categories are compared exactly
+            numbers = [number_literal(float(value)) for value in known["number"]]
+            parts.append(_array("const DTSEMNET_FLASH double", f"{self.name}_known_numbers", numbers))
+        return parts
+
+    def _encoder(self) -> list[str]:
+        columns = self.columns
+        counts = [-1 if column.categories is None else len(column.categories) for column in columns]
+        marks = [int(column.missing is not None) for column in columns]
+        parts = [self._integers("categories", counts), self._integers("indicator", marks, "unsigned char")]
+        for field in ("fill", "center", "scale"):
+            parts.append(self._numbers(field, [getattr(column, field) for column in columns]))
+        lowest = [-math.inf if column.lower is None else column.lower for column in columns]
+        highest = [math.inf if column.upper is None else column.upper for column in columns]
+        return [*parts, self._numbers("lowest", lowest), self._numbers("highest", highest)]
+
+    def _leaves(self) -> list[str]:
+        tree, (lower, upper) = self.tree, self.tree.guard
+        if tree.class_names is not None:
+            labels = ",\n    ".join(string_literal(str(label)) for label in tree.class_names)
+            declared = f"const char *const {self.name}_class_names[{self.name}_CLASSES] = {{\n    {labels}\n}};\n"
+            return [declared, self._integers("leaf_class", tree.leaf_class), self._numbers("value", tree.value)]
+        if tree.coef is None:
+            parts = [self._numbers("value", np.where(tree.value < lower, lower, np.minimum(tree.value, upper)))]
+        else:
+            coef = tree.coef.reshape(-1, tree.n_features)
+            parts = [self._numbers("value", tree.value)]
+            parts += self._matrix("coef", coef, self.switches["TREE_SPARSE_LEAVES"])
+            if self.switches["TREE_GUARDED"]:
+                parts += [self._numbers("lower", lower), self._numbers("upper", upper)]
+        if isinstance(self.model.output, TanhScale):
+            parts += [self._numbers("low", self.model.output.low), self._numbers("high", self.model.output.high)]
+        return parts
+
+    def _matrix(self, field: str, matrix: Floats, sparse: bool) -> list[str]:
+        """Write a matrix whole, or as the list of its non-zeros."""
+        if not sparse:
+            return [self._numbers(field, matrix)]
+        row, feature = np.nonzero(matrix)
+        start = np.searchsorted(row, np.arange(len(matrix) + 1))
+        index = "unsigned short" if matrix.shape[1] < 2**16 else "long"
+        parts = [self._integers(f"{field}_start", start, "long"), self._integers(f"{field}_feature", feature, index)]
+        return [*parts, self._numbers(field, matrix[row, feature])]
+
+    def _numbers(self, field: str, values: Any) -> str:
+        cells = [number_literal(value, self.number) for value in np.ravel(values).tolist()]
+        return _array(f"const DTSEMNET_FLASH {self.number}", f"{self.name}_{field}", cells)
+
+    def _integers(self, field: str, values: Any, kind: str = "int") -> str:
+        cells = [str(value) for value in np.ravel(values).tolist()]
+        return _array(f"const DTSEMNET_FLASH {kind}", f"{self.name}_{field}", cells, 16)
 
 
-def _enum(name: str | None, identifiers: list[str], remarks: list[str]) -> str:
-    """Write an enum, each constant with the name that it stands for where that differs."""
-    cells = []
-    for place, (identifier, remark) in enumerate(zip(identifiers, remarks)):
-        end = "," if place + 1 < len(identifiers) else ""
-        told = "" if not remark or identifier.endswith(f"_{remark}") else f" /* {comment(remark)} */"
-        cells.append(f"    {identifier} = {place}{end}{told}")
-    return f"enum {name + ' ' if name else ''}{{\n" + "\n".join(cells) + "\n};\n"
+def _enum(name: str | None, identifiers: list[str], labels: list[str]) -> str:
+    """Write an enum; a constant whose identifier does not show its label has it in a comment."""
+    lines = []
+    for value, (identifier, label) in enumerate(zip(identifiers, labels)):
+        end = "," if value + 1 < len(identifiers) else ""
+        remark = "" if not label or identifier.endswith(f"_{label}") else f" /* {comment(label)} */"
+        lines.append(f"    {identifier} = {value}{end}{remark}")
+    return f"enum {name + ' ' if name else ''}{{\n" + "\n".join(lines) + "\n};\n"
+
+
+def _array(kind: str, name: str, cells: list[str], per_line: int = 8) -> str:
+    lines = (", ".join(cells[i : i + per_line]) for i in range(0, len(cells), per_line))
+    return f"static {kind} {name}[{len(cells)}] = {{\n    " + ",\n    ".join(lines) + "\n};\n"
+
+
+def _category_kind(column: Column) -> Literal["text", "number"] | None:
+    """How a category of the column is looked up; None if it cannot be, since no C type holds both."""
+    texts = {isinstance(value, str) for value in column.categories or ()}
+    return None if len(texts) != 1 else "text" if True in texts else "number"
+
+
+def _is_sparse(matrix: Floats) -> bool:
+    return bool(matrix.any() and np.count_nonzero(matrix) < SPARSE_SHARE * matrix.size)

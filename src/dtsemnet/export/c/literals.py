@@ -1,31 +1,32 @@
-"""The words of a C file: identifiers, numbers, strings and comments out of anything a user may have named.
+"""Identifiers, literals and comments of a C file, made from anything that a user may have named.
 
-Numbers are hexadecimal floats: each names one double, so nothing is left to how a compiler
-rounds decimals, and the locale of the running program does not matter. Bytes of a string
-beyond plain ASCII are octal escapes, which end after three digits (a hexadecimal escape
-would swallow the digits behind it).
+Numbers are hexadecimal floats: each denotes exactly one double, so nothing depends on how a
+compiler rounds decimals or on the locale of the running program. Bytes of a string beyond
+plain ASCII are octal escapes, which end after three digits (a hexadecimal escape would
+swallow the digits behind it).
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-__all__ = ["Identifiers", "check_name", "comment", "number", "string", "table"]
+__all__ = ["KEYWORDS", "Identifiers", "check_name", "comment", "number_literal", "string_literal"]
 
-_WORDS = """
+_KEYWORDS = """
 auto break case char const continue default do double else enum extern float for goto if inline int long register
 restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
 asm bool catch class delete false friend namespace new operator private protected public template this throw true try
-using virtual
+using virtual alignas alignof constexpr nullptr static_assert thread_local typeof
 """
-KEYWORDS = frozenset(_WORDS.split())
+KEYWORDS = frozenset(_KEYWORDS.split())
+"""Words of C and C++ that no identifier may be."""
+
 _COMMENT = frozenset(" _.,;:=+()<>%-#@!$'\"")
-_LONGEST = 40  # C99 tells identifiers apart by 63 characters
+_LONGEST = 40  # C99 distinguishes identifiers by their first 63 characters
 
 
 class Identifiers:
@@ -44,26 +45,30 @@ class Identifiers:
     def take(self, prefix: str, name: Any) -> str:
         """Make an identifier of a name."""
         plain = re.sub(r"[^A-Za-z0-9]+", "_", str(name)).strip("_")[:_LONGEST] or "empty"
-        found, count = prefix + plain, 1
-        while found in self._taken:
+        identifier, count = prefix + plain, 1
+        while identifier in self._taken:
             count += 1
-            found = f"{prefix}{plain}_{count}"
-        self._taken.add(found)
-        return found
+            identifier = f"{prefix}{plain}_{count}"
+        self._taken.add(identifier)
+        return identifier
 
 
 def check_name(name: str) -> None:
-    """Refuse a prefix that C cannot read."""
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) or name in KEYWORDS:
-        raise ValueError(f"name must be a C identifier such as 'tree', got {name!r}; use letters, digits and _.")
+    """Refuse a prefix that is no C identifier, or one that C reserves."""
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
+        raise ValueError(
+            f"name must be a C identifier such as 'tree', got {name!r}; use letters, digits and _, a letter first."
+        )
+    if name in KEYWORDS:
+        raise ValueError(f"name must be a C identifier, but {name!r} is a keyword of C or C++; use {name + '_tree'!r}.")
 
 
-def number(value: float, kind: str = "double") -> str:
-    """Write a number so that it is read back exactly, rounded to a float first where that is asked for.
+def number_literal(value: float, kind: str = "double") -> str:
+    """Write a number so that it is read back exactly, rounded to a float first if ``kind`` is "float".
 
     Examples
     --------
-    >>> number(41.0), number(0.1), number(0.1, "float"), number(-math.inf)
+    >>> number_literal(41.0), number_literal(0.1), number_literal(0.1, "float"), number_literal(-math.inf)
     ('41.0', '0x1.999999999999ap-4', '0x1.99999ap-4f', '-HUGE_VAL')
     """
     suffix = "f" if kind == "float" else ""
@@ -79,12 +84,12 @@ def number(value: float, kind: str = "double") -> str:
     return f"{mantissa.rstrip('0')}p{exponent}{suffix}"
 
 
-def string(text: str) -> str:
+def string_literal(text: str) -> str:
     r"""Write a string literal.
 
     Examples
     --------
-    >>> print(string('say "µ"??/'))
+    >>> print(string_literal('say "µ"??/'))
     "say \042\302\265\042\077\077/"
     """
     if "\0" in text:
@@ -102,10 +107,3 @@ def comment(text: str) -> str:
     'km_h __ #include <größe>'
     """
     return "".join(letter if letter.isalnum() or letter in _COMMENT else "_" for letter in text)
-
-
-def table(kind: str, name: str, cells: Iterable[str], per_line: int = 8) -> str:
-    """Write a constant array."""
-    cells = list(cells)
-    lines = (", ".join(cells[i : i + per_line]) for i in range(0, len(cells), per_line))
-    return f"static const DTSEMNET_FLASH {kind} {name}[{len(cells)}] = {{\n    " + ",\n    ".join(lines) + "\n};\n"

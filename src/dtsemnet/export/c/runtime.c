@@ -1,0 +1,300 @@
+/*
+ * The code of every tree that dtsemnet.export.to_c writes; an exported file is this file plus the tables of one tree.
+ *
+ * to_c inserts generated text in place of the three quoted includes, keeps the branches that the switches below
+ * select, and renames whole identifiers: the prefix tree_ becomes the name that the caller chose, and the type
+ * real becomes double or float. This comment is left out. The tests also compile this file as it is, with the
+ * generated text in the included files and the switches as -D options.
+ *
+ * Switches, 0 or 1:
+ *   TREE_FLOAT            numbers are float, else double
+ *   TREE_CLASSIFIER       leaves hold class probabilities, else numbers
+ *   TREE_ENCODED          a row is encoded before the tree reads it, else read as it is
+ *   TREE_TEXTS            a column has categories that are text
+ *   TREE_NUMBERS          a column has categories that are numbers
+ *   TREE_SPLITS           the tree has a split, else it is one leaf
+ *   TREE_SPARSE_SPLITS    weights of splits are lists of their non-zeros, else a matrix
+ *   TREE_LINEAR           leaves of a regressor are linear models, else constants
+ *   TREE_SPARSE_LEAVES    their coefficients are lists of the non-zeros, else a matrix
+ *   TREE_GUARDED          linear models are clipped to the bounds of their leaf
+ *   TREE_TANH             outputs are mapped by low + (tanh(v) + 1) / 2 * (high - low)
+ */
+#ifndef tree_H
+#define tree_H
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#include "names.h"
+#if TREE_CLASSIFIER
+extern const char *const tree_class_names[tree_CLASSES];
+#endif
+
+/* Returns the number of the leaf, counted from left to right. */
+int tree_apply(const real *row);
+
+#if TREE_CLASSIFIER
+/* Returns the number of the class, as in enum tree_class. */
+int tree_predict_class(const real *row);
+
+/* Writes tree_CLASSES probabilities; returns the number of the leaf. */
+int tree_predict_proba(const real *row, real *out);
+#else
+/* Writes tree_OUTPUTS numbers; returns the number of the leaf. */
+int tree_predict(const real *row, real *out);
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+#endif
+
+#ifndef tree_PROTOTYPES
+#include <float.h>
+#include <math.h>
+
+#ifndef DTSEMNET_FLASH
+#define DTSEMNET_FLASH
+#endif
+
+#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
+#error "fast-math computes another function than the tree; compile this file without it"
+#endif
+#if !TREE_FLOAT
+#if DBL_MANT_DIG != 53
+#error "double is not a 64-bit IEEE number here; export with number='float'"
+#endif
+#if FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 1
+#error "sums are kept in wider registers here; compile with -msse2 -mfpmath=sse"
+#endif
+/* A product and a sum are rounded separately, never fused into one operation. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC push_options
+#pragma GCC optimize("fp-contract=off")
+#define DTSEMNET_POP_OPTIONS
+#elif defined(_MSC_VER)
+#pragma fp_contract(off)
+#else
+#pragma STDC FP_CONTRACT OFF
+#endif
+#endif
+
+#include "tables.h"
+
+#if TREE_TEXTS
+/* Find a text among the known ones from start to end; returns its distance from start, -1 if it is not there. */
+static int tree_find_text(int start, int end, const char *text)
+{
+    int k, i;
+    for (k = start; k < end; ++k) {
+        for (i = 0; text[i] != 0 && text[i] == tree_known_texts[k][i]; ++i)
+            ;
+        if (text[i] == tree_known_texts[k][i])
+            return k - start;
+    }
+    return -1;
+}
+
+#endif
+#if TREE_NUMBERS
+/* Find a number among the known ones from start to end; returns its distance from start, -1 if it is not there. */
+static int tree_find_number(int start, int end, double number)
+{
+    int k;
+    for (k = start; k < end; ++k)
+        if (tree_known_numbers[k] == number)
+            return k - start;
+    return -1;
+}
+
+#endif
+#include "lookups.h"
+#if TREE_ENCODED
+/* Turn a row into the features that the tree reads; returns -1 if the row is refused. */
+static int tree_encode(const real *row, real *x)
+{
+    int c, k, j = 0;
+    for (c = 0; c < tree_COLUMNS; ++c) {
+        const int missing = row[c] != row[c], categories = tree_categories[c];
+        if (categories >= 0) {
+            for (k = 0; k < categories; ++k)
+                x[j++] = (real)(row[c] == (real)k);
+        } else {
+            real number = missing ? tree_fill[c] : row[c];
+            if ((missing && !tree_indicator[c]) || !(number - number == 0))
+                return -1;
+            number = (number - tree_center[c]) * tree_scale[c];
+            if (number < tree_lowest[c])
+                number = tree_lowest[c];
+            if (number > tree_highest[c])
+                number = tree_highest[c];
+            if (!(number - number == 0))
+                return -1;
+            x[j++] = number;
+        }
+        if (tree_indicator[c])
+            x[j++] = (real)missing;
+    }
+    return 0;
+}
+
+#endif
+/* Whether all features are finite. */
+static int tree_finite(const real *x)
+{
+    int j;
+    for (j = 0; j < tree_FEATURES; ++j)
+        if (!(x[j] - x[j] == 0))
+            return 0;
+    return 1;
+}
+
+#if TREE_SPLITS
+/* The score of a split: weight times x, plus bias. tree_LANES partial sums, joined by halves: this order of summation
+   is part of the tree. */
+static real tree_score(int split, const real *x)
+{
+    real sum[tree_LANES] = { 0 };
+    int j, k;
+#if TREE_SPARSE_SPLITS
+    long i;
+    for (i = tree_weight_start[split]; i < tree_weight_start[split + 1]; ++i)
+        sum[tree_weight_feature[i] % tree_LANES] += tree_weight[i] * x[tree_weight_feature[i]];
+#else
+    const long start = (long)split * tree_FEATURES;
+    for (j = 0; j + tree_LANES <= tree_FEATURES; j += tree_LANES)
+        for (k = 0; k < tree_LANES; ++k)
+            sum[k] += tree_weight[start + j + k] * x[j + k];
+    for (k = 0; j + k < tree_FEATURES; ++k)
+        sum[k] += tree_weight[start + j + k] * x[j + k];
+#endif
+    for (j = tree_LANES / 2; j > 0; j /= 2)
+        for (k = 0; k < j; ++k)
+            sum[k] += sum[k + j];
+    return sum[0] + tree_bias[split];
+}
+
+#endif
+/* The leaf that the features reach; -1 if they are refused. */
+static int tree_leaf(const real *x)
+{
+#if TREE_SPLITS
+    int node = 0;
+#if TREE_SPARSE_SPLITS
+#if !TREE_ENCODED
+    /* The scores leave features out, so an infinite one could go unnoticed. */
+    if (!tree_finite(x))
+        return -1;
+#endif
+#endif
+    while (node >= 0) {
+        const real score = tree_score(node, x);
+        /* An infinite score of finite features routes by its sign; infinite features are refused. */
+        if (!(score - score == 0) && (score != score || !tree_finite(x)))
+            return -1;
+        node = tree_children[2 * node + (score > 0)];
+    }
+    return -1 - node;
+#else
+    return tree_finite(x) ? 0 : -1;
+#endif
+}
+
+int tree_apply(const real *row)
+{
+#if TREE_ENCODED
+    real x[tree_FEATURES];
+    return tree_encode(row, x) < 0 ? -1 : tree_leaf(x);
+#else
+    return tree_leaf(row);
+#endif
+}
+
+#if TREE_CLASSIFIER
+int tree_predict_class(const real *row)
+{
+    const int leaf = tree_apply(row);
+    return leaf < 0 ? -1 : tree_leaf_class[leaf];
+}
+
+int tree_predict_proba(const real *row, real *out)
+{
+    const int leaf = tree_apply(row);
+    int k;
+    for (k = 0; leaf >= 0 && k < tree_CLASSES; ++k)
+        out[k] = tree_value[leaf * tree_CLASSES + k];
+    return leaf;
+}
+#else
+#if TREE_LINEAR
+/* An output of a linear leaf: coefficients times x, plus the constant; summed in the same order as a score. */
+static real tree_linear(int output, const real *x)
+{
+    real sum[tree_LANES] = { 0 };
+    int j, k;
+#if TREE_SPARSE_LEAVES
+    long i;
+    for (i = tree_coef_start[output]; i < tree_coef_start[output + 1]; ++i)
+        sum[tree_coef_feature[i] % tree_LANES] += tree_coef[i] * x[tree_coef_feature[i]];
+#else
+    const long start = (long)output * tree_FEATURES;
+    for (j = 0; j + tree_LANES <= tree_FEATURES; j += tree_LANES)
+        for (k = 0; k < tree_LANES; ++k)
+            sum[k] += tree_coef[start + j + k] * x[j + k];
+    for (k = 0; j + k < tree_FEATURES; ++k)
+        sum[k] += tree_coef[start + j + k] * x[j + k];
+#endif
+    for (j = tree_LANES / 2; j > 0; j /= 2)
+        for (k = 0; k < j; ++k)
+            sum[k] += sum[k + j];
+    return sum[0] + tree_value[output];
+}
+
+#endif
+int tree_predict(const real *row, real *out)
+{
+#if TREE_LINEAR
+#if TREE_ENCODED
+    real x[tree_FEATURES];
+    const int leaf = tree_encode(row, x) < 0 ? -1 : tree_leaf(x);
+#else
+    const real *const x = row;
+    const int leaf = tree_leaf(x);
+#endif
+#else
+    const int leaf = tree_apply(row);
+#endif
+    int o;
+    for (o = 0; leaf >= 0 && o < tree_OUTPUTS; ++o) {
+        const int k = leaf * tree_OUTPUTS + o;
+#if TREE_LINEAR
+        real output = tree_linear(k, x);
+        if (output != output)
+            return -1;
+#if TREE_GUARDED
+        if (output < tree_lower[k])
+            output = tree_lower[k];
+        if (output > tree_upper[k])
+            output = tree_upper[k];
+#endif
+#else
+        real output = tree_value[k];
+#endif
+#if TREE_TANH
+#if TREE_FLOAT
+        output = tree_low[o] + (tanhf(output) + 1) / 2 * (tree_high[o] - tree_low[o]);
+#else
+        output = tree_low[o] + (tanh(output) + 1) / 2 * (tree_high[o] - tree_low[o]);
+#endif
+#endif
+        out[o] = output;
+    }
+    return leaf;
+}
+#endif
+
+#ifdef DTSEMNET_POP_OPTIONS
+#pragma GCC pop_options
+#undef DTSEMNET_POP_OPTIONS
+#endif
+#endif
