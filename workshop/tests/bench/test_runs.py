@@ -123,13 +123,13 @@ def test_a_method_may_have_a_file_of_its_own(table: Table) -> None:
     apart = replace(table, files={"bench.spies:Failing": "apart"})
     runs = [Run(method, "iris", seed, "paper") for method in ("bench.spies:Failing", "cart") for seed in (0, 1)]
     selection = Selection(apart)
-    assert len(selection.go(runs)) == 4
+    assert len(selection.run_missing(runs)) == 4
     there = read_records(apart.method_files["bench.spies:Failing"])
     assert [(r["method"], r["seed"]) for r in there] == [("bench.spies:Failing", 0), ("bench.spies:Failing", 1)]
     assert [r["method"] for r in read_records(apart.results)] == ["cart", "cart"]
     assert {r["key"] for r in apart.records()} == {run.key for run in runs}
-    assert selection.go(runs) == []
-    assert [r["seed"] for r in selection.go(runs, retry=True)] == [1]
+    assert selection.run_missing(runs) == []
+    assert [r["seed"] for r in selection.run_missing(runs, retry=True)] == [1]
 
 
 def test_failing_run_is_recorded_and_stops_no_other(table: Table) -> None:

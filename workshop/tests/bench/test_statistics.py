@@ -71,6 +71,31 @@ def test_critical_difference_uses_the_tabled_quantiles(n_methods: int, q: float)
     assert critical_difference(n_methods, 14) == pytest.approx(expected, rel=5e-4)
 
 
+def test_nemenyi_p_values_are_those_that_scikit_posthocs_computes() -> None:
+    # Recorded from posthoc_nemenyi_friedman of scikit-posthocs 0.17.1; rows 1 and 3 hold a tie each.
+    scores = [
+        [91.0, 88.5, 88.5, 70.1],
+        [77.2, 79.9, 71.0, 69.3],
+        [95.5, 95.1, 94.0, 94.0],
+        [62.0, 60.0, 61.5, 55.0],
+        [83.1, 80.2, 79.9, 81.0],
+        [99.0, 98.7, 98.1, 97.2],
+    ]
+    recorded = {
+        ("a", "b"): 0.4659438991670911,
+        ("a", "c"): 0.06638945003343655,
+        ("a", "d"): 0.006511682573587252,
+        ("b", "c"): 0.7457723543693915,
+        ("b", "d"): 0.2786388753951371,
+        ("c", "d"): 0.8623825782748742,
+    }
+    found = compare(list("abcd"), scores, larger_is_better=True).nemenyi
+    assert found is not None
+    assert {name: list(row) for name, row in found.items()} == {n: [m for m in "abcd" if m != n] for n in "abcd"}
+    for (first, second), p in recorded.items():
+        assert found[first][second] == found[second][first] == pytest.approx(p, rel=1e-9)
+
+
 def test_nemenyi_and_critical_difference_tell_the_same() -> None:
     rng = np.random.default_rng(0)
     scores = rng.normal(size=(14, 5)) + np.arange(5) * 0.7

@@ -92,7 +92,20 @@ def test_wrong_wish_is_told(paper: Path, capsys: pytest.CaptureFixture[str], wor
     assert told in " ".join(err.split())
 
 
-@pytest.mark.parametrize("words", [("table",), ("dance",), ("table", "small", "--protocol", "guess")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("table",),
+        ("dance",),
+        ("table", "small", "--protocol", "guess"),
+        ("list", "--seeds", "3"),
+        ("list", "--protocol", "nonsense"),
+        ("list", "--methods", "banana"),
+        ("list", "concise"),
+        ("report", "--jobs", "2"),
+        ("figure", "rise", "--seeds", "2"),
+    ],
+)
 def test_wrong_command_line_is_told(paper: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
     call(capsys, *words, "--folder", str(paper), code=2)
 
@@ -137,7 +150,7 @@ def test_report_holds_each_table_and_what_agrees(paper: Path) -> None:
     table = read_table("small", folder=paper)
     assert "no runs yet" in report(paper)
     selection = Selection(table, sets=["iris"], methods=["dtsemnet"], seeds=1)
-    selection.go(selection.runs())
+    selection.run_missing(selection.runs())
     text = report(paper)
     assert "## Flowers and tumours" in text
     assert "of 1 published values agree" in text

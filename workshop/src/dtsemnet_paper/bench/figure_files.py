@@ -25,7 +25,7 @@ from dtsemnet_paper.bench.selection import missing_data, missing_methods
 from dtsemnet_paper.bench.splits import split_rows
 from dtsemnet_paper.bench.statistics import compare
 from dtsemnet_paper.bench.summary import summarise
-from dtsemnet_paper.bench.tables import FOLDER, read_table
+from dtsemnet_paper.bench.tables import FOLDER, output_folder, read_table
 from dtsemnet_paper.records import Job, Record, latest, read_records, run_missing
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class FigureFile(NamedTuple):
     @property
     def results(self) -> Path:
         """File of the records."""
-        return self.folder / "results" / f"figure-{self.name}.jsonl"
+        return output_folder(self.folder) / "results" / f"figure-{self.name}.jsonl"
 
 
 def read_figures(folder: Path = FOLDER) -> dict[str, FigureFile]:
@@ -85,7 +85,7 @@ def draw(name: str | None = None, folder: Path = FOLDER, *, make: bool = True, n
             run_missing(jobs(figure), n_jobs=n_jobs)
         picture = plot(figure)
         if picture is not None:
-            written += figures.save_figure(picture, folder / "figures" / figure.name)
+            written += figures.save_figure(picture, output_folder(folder) / "figures" / figure.name)
     return written
 
 

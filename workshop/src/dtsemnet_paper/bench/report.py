@@ -16,7 +16,7 @@ from dtsemnet_paper.bench.lead_table import ablation_table, lead_table
 from dtsemnet_paper.bench.render import to_markdown
 from dtsemnet_paper.bench.selection import Selection, missing_data
 from dtsemnet_paper.bench.summary import Summary
-from dtsemnet_paper.bench.tables import FOLDER, Table, find_tables, read_table
+from dtsemnet_paper.bench.tables import FOLDER, Table, find_tables, output_folder, read_table
 
 __all__ = ["agreement", "report", "write_report"]
 
@@ -36,7 +36,9 @@ def write_report(folder: Path = FOLDER) -> Path:
     """Draw the figures that have records and write ``REPORT.md``."""
     if (folder / "figures.toml").is_file():
         draw(None, folder, make=False)
-    return write_atomically(folder / "REPORT.md", report(folder))
+    path = output_folder(folder) / "REPORT.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return write_atomically(path, report(folder))
 
 
 def report(folder: Path = FOLDER) -> str:
@@ -105,7 +107,8 @@ def _note(summary: Summary, note: object) -> str:
 def _pictures(folder: Path) -> Iterator[str]:
     if not (folder / "figures.toml").is_file():
         return
-    drawn = {n: figure for n, figure in read_figures(folder).items() if (folder / "figures" / f"{n}.png").is_file()}
+    pictures = output_folder(folder) / "figures"
+    drawn = {n: figure for n, figure in read_figures(folder).items() if (pictures / f"{n}.png").is_file()}
     if drawn:
         yield "## Figures\n"
     for name, figure in drawn.items():

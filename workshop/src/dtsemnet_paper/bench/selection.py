@@ -75,7 +75,7 @@ class Selection:
         done = {record["key"] for record in self.table.records() if not (retry and record["error"])}
         return [run for run in runs if run.key not in done]
 
-    def go(
+    def run_missing(
         self,
         runs: Sequence[Run],
         *,
@@ -83,7 +83,7 @@ class Selection:
         retry: bool = False,
         watch: Callable[[Record], None] = lambda record: None,
     ) -> list[Record]:
-        """Do the runs that wait; see :func:`~dtsemnet_paper.bench.runs.run_all`."""
+        """Run what has no record yet; see :func:`~dtsemnet_paper.bench.runs.run_all`."""
         table = self.table
         return run_all(
             runs, table.catalogue(), table.results, files=table.method_files, n_jobs=n_jobs, recorded=table.records(),

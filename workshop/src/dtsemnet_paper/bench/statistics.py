@@ -5,7 +5,6 @@ All of them take a matrix of scores with one row a data set and one column a met
 
 from __future__ import annotations
 
-import importlib
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -124,18 +123,22 @@ def compare(names: list[str], scores: Any, *, larger_is_better: bool, alpha: flo
     if len(names) < 3 or len(table) < 2 or (table == table[:, :1]).all():
         return Comparison(len(table), ranks, pairs, alpha=alpha)
     return Comparison(
-        len(table), ranks, pairs, float(friedmanchisquare(*table.T).pvalue), _nemenyi(names, table),
+        len(table), ranks, pairs, float(friedmanchisquare(*table.T).pvalue), _nemenyi(ranks, len(table)),
         critical_difference(len(names), len(table), alpha), alpha,
     )  # fmt: skip
 
 
-def _nemenyi(names: list[str], table: Floats) -> dict[str, dict[str, float]] | None:
-    try:
-        posthocs = importlib.import_module("scikit_posthocs")
-    except ModuleNotFoundError:  # the critical difference, which needs no more than scipy, tells the same at one level
-        return None
-    found = posthocs.posthoc_nemenyi_friedman(table).to_numpy()
-    return {a: {b: float(found[i, j]) for j, b in enumerate(names) if j != i} for i, a in enumerate(names)}
+def _nemenyi(ranks: dict[str, float], n_sets: int) -> dict[str, dict[str, float]]:
+    """p-value of each pair: the difference of average ranks follows the studentised range, as in the distance above."""
+    deviation = math.sqrt(len(ranks) * (len(ranks) + 1) / (12 * n_sets))
+    return {
+        a: {
+            b: float(studentized_range.sf(abs(ranks[a] - ranks[b]) / deviation, len(ranks), math.inf))
+            for b in ranks
+            if b != a
+        }
+        for a in ranks
+    }
 
 
 def _table(scores: Any) -> Floats:

@@ -34,10 +34,13 @@ from dtsemnet_paper.bench.methods import METHODS, find_method
 from dtsemnet_paper.bench.runs import PROTOCOLS, Run
 from dtsemnet_paper.records import Record, latest, read_records
 
-__all__ = ["FOLDER", "QUANTITIES", "Table", "find_tables", "read_table"]
+__all__ = ["FOLDER", "QUANTITIES", "Table", "find_tables", "output_folder", "read_table", "tables_folder"]
 
 FOLDER = Path("paper")
-"""Where tables are looked for, in the folder that the command is run in."""
+"""Where tables are looked for, in the current folder."""
+PACKAGE = Path(__file__).parents[1]
+SHIPPED = next((folder for folder in (PACKAGE / "paper", PACKAGE.parents[2] / "paper") if folder.is_dir()), FOLDER)
+"""The tables that came with this package; an editable installation has them in its checkout."""
 QUANTITIES = ("test", "train", "gap", "seconds")
 SCORES = ("accuracy", "rmse")
 
@@ -105,7 +108,7 @@ class Table:
         return [record for name in self.reads for record in read_records(self._file(name))]
 
     def _file(self, name: str) -> Path:
-        return self.path.parent / "results" / f"{name}.jsonl"
+        return output_folder(self.path.parent) / "results" / f"{name}.jsonl"
 
     def value(self, method: str, name: str) -> Mapping[str, float]:
         """What was published for a method and a set; empty if nothing was."""
@@ -144,6 +147,21 @@ class Table:
         if method in self.unbounded:
             return None
         return int(self.value(method, name).get("height", self.height.get(name, 0))) or None
+
+
+def tables_folder(named: Path | None = None) -> Path:
+    """Choose the folder of the tables: the one named, else ``paper`` if it has tables, else those of the package."""
+    if named is not None:
+        return named
+    return FOLDER if any(FOLDER.glob("*.toml")) else SHIPPED
+
+
+def output_folder(folder: Path) -> Path:
+    """Choose where the records, figures and reports of a folder go: beside its tables.
+
+    Those of tables that came with the package go to ``paper`` in the current folder.
+    """
+    return FOLDER if folder == SHIPPED else folder
 
 
 def read_table(name: str, *, folder: Path = FOLDER, file: Path | None = None) -> Table:
