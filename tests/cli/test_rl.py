@@ -138,7 +138,7 @@ def test_a_process_that_is_killed_is_taken_up_again(run: Run) -> None:
         assert process.wait() == -signal.SIGKILL
     assert not Path("runs/rl/rl.jsonl").exists()
     done = run("rl", *words)
-    assert f"going on with {FOLDER}" in done.stderr
+    assert f"resuming {FOLDER}" in done.stderr
     [record] = records(Path("runs/rl"))
     curve = record["curve"]
     assert isinstance(curve, dict)

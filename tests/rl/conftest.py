@@ -1,7 +1,9 @@
-"""One torch thread: the networks are small, and the tests share their cores."""
+"""One torch thread, since the networks are small and the tests share their cores; and no extensions."""
 
 import pytest
 import torch
+
+from dtsemnet.rl import environments, recipes
 
 
 @pytest.fixture(scope="package", autouse=True)
@@ -10,3 +12,9 @@ def _one_thread():
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture(autouse=True)
+def _no_extensions(monkeypatch):
+    for module in (environments, recipes):
+        monkeypatch.setattr(module, "extensions", lambda: ())

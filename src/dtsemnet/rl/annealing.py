@@ -12,7 +12,7 @@ from stable_baselines3 import SAC
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.preprocessing import get_action_dim
 
-from dtsemnet.rl.actors import TreeActor
+from dtsemnet.rl.policies.actors import TreeActor
 
 __all__ = ["AnnealEntropy", "AnnealPooling"]
 

@@ -1,9 +1,9 @@
-"""Checkpoints: all that a training needs to go on after a kill.
+"""Checkpoints: all that a training needs to resume after a kill.
 
-One file, put in place in one step, so that a kill while it is written leaves the one before. It holds networks
-and optimisers, the replay buffer, the statistics of ``VecNormalize``, the states of all random generators, and
-the environments where they can be pickled. Then the training goes on to the bit as if nothing had happened.
-Environments of Box2D cannot be pickled: there it goes on with new episodes, from seeds not used before.
+A checkpoint is one file, replaced in one step, so that a kill while it is written leaves the previous one. It holds
+networks and optimisers, the replay buffer, the statistics of ``VecNormalize``, the states of all random generators, and
+the environments if they can be pickled. In that case the resumed training is bit for bit the one that was not killed.
+Environments of Box2D cannot be pickled: they resume with new episodes, from seeds not used before.
 """
 
 from __future__ import annotations
@@ -13,26 +13,64 @@ import pickle
 import random
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from gymnasium.utils import EzPickle
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.buffers import NStepReplayBuffer, ReplayBuffer
+from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 from stable_baselines3.common.vec_env.base_vec_env import CloudpickleWrapper
 
-__all__ = ["check_buffer", "restore_checkpoint", "save_checkpoint"]
+if TYPE_CHECKING:
+    from dtsemnet.rl.training import Clock, Judge
+
+__all__ = ["CheckpointCallback", "check_buffer", "restore_checkpoint", "save_checkpoint"]
 
 COUNTERS = ("num_timesteps", "_n_updates", "_episode_num", "_current_progress_remaining")
-"""What an agent counts."""
-STANDING = ("_last_obs", "_last_episode_starts", "_last_original_obs", "ep_info_buffer", "ep_success_buffer")
-"""Where an agent stands in its environments, and how its last episodes went."""
-ROWS = ("observations", "next_observations", "actions", "rewards", "dones", "timeouts")
-"""Arrays of a replay buffer."""
+POSITION = ("_last_obs", "_last_episode_starts", "_last_original_obs", "ep_info_buffer", "ep_success_buffer")
+"""Last observations of an agent, and the results of its last episodes."""
+REPLAY_ARRAYS = ("observations", "next_observations", "actions", "rewards", "dones", "timeouts")
 STATISTICS = ("obs_rms", "ret_rms", "returns", "old_obs", "old_reward")
-"""What ``VecNormalize`` learns and remembers."""
+"""Attributes that ``VecNormalize`` learns."""
+
+
+class CheckpointCallback(BaseCallback):
+    """Write a checkpoint at regular intervals, before a rollout: between an update and a rollout nothing is half done.
+
+    Parameters
+    ----------
+    path : Path
+        File of the checkpoint.
+    minutes : float
+        Time between checkpoints.
+    judge, clock
+        Their states are kept in the checkpoint.
+    """
+
+    def __init__(self, path: Path, minutes: float, judge: Judge, clock: Clock) -> None:
+        super().__init__()
+        self.path, self.minutes, self.judge, self.clock = path, minutes, judge, clock
+        self.last = 0.0
+
+    def restore(self, agent: BaseAlgorithm) -> None:
+        """Return to the checkpoint, if there is one."""
+        if self.path.is_file():
+            judged, self.clock.earlier = restore_checkpoint(agent, self.path)
+            self.judge.restore(judged)
+
+    def _on_training_start(self) -> None:
+        check_buffer(self.model)
+
+    def _on_rollout_start(self) -> None:
+        if self.clock.elapsed() - self.last >= 60 * self.minutes and self.model.num_timesteps:
+            save_checkpoint(self.model, self.path, (self.judge.state(), self.clock.total()))
+            self.last = self.clock.elapsed()
+
+    def _on_step(self) -> bool:
+        return True
 
 
 def save_checkpoint(agent: BaseAlgorithm, path: str | PathLike[str], extra: Any = None) -> None:
@@ -44,18 +82,18 @@ def save_checkpoint(agent: BaseAlgorithm, path: str | PathLike[str], extra: Any 
     path : path
         File to write or replace.
     extra : object
-        What else to keep; it must be possible to pickle it.
+        Anything else to keep; it must be possible to pickle it.
     """
     check_buffer(agent)
     content = {
         "parameters": agent.get_parameters(),
         "variables": {name: getattr(agent, name).detach() for name in agent._get_torch_save_params()[1]},
         "counters": {name: getattr(agent, name) for name in COUNTERS},
-        "standing": {name: getattr(agent, name) for name in STANDING},
-        "worlds": _pickled_worlds(agent),
+        "standing": {name: getattr(agent, name) for name in POSITION},
+        "worlds": _pickle_environments(agent),
         "statistics": {name: getattr(agent.get_vec_normalize_env(), name, None) for name in STATISTICS},
-        "replay": _rows(agent),
-        "generators": _generators(agent),
+        "replay": _replay_rows(agent),
+        "generators": _generator_states(agent),
         "extra": extra,
     }
     part = Path(f"{path}.part")
@@ -67,9 +105,9 @@ def save_checkpoint(agent: BaseAlgorithm, path: str | PathLike[str], extra: Any 
 
 
 def restore_checkpoint(agent: BaseAlgorithm, path: str | PathLike[str]) -> Any:
-    """Put an agent, built as the one that was saved, into the saved state; give what else was kept.
+    """Put an agent, built like the one that was saved, into the saved state; return the ``extra`` that was kept.
 
-    ``agent.learn(n_steps - agent.num_timesteps, reset_num_timesteps=False)`` then goes on.
+    ``agent.learn(n_steps - agent.num_timesteps, reset_num_timesteps=False)`` then continues.
 
     Examples
     --------
@@ -97,68 +135,69 @@ def restore_checkpoint(agent: BaseAlgorithm, path: str | PathLike[str]) -> Any:
         getattr(agent, name).data.copy_(value)
     for name, value in {**content["counters"], **content["standing"]}.items():
         setattr(agent, name, value)
-    for name, value in content["statistics"].items():
-        if isinstance(agent.get_vec_normalize_env(), VecNormalize):
-            setattr(agent.get_vec_normalize_env(), name, value)
-    _fill(agent, content["replay"])
-    _put_worlds(agent, content["worlds"])
-    _set_generators(agent, content["generators"])
+    normalize = agent.get_vec_normalize_env()
+    if isinstance(normalize, VecNormalize):
+        for name, value in content["statistics"].items():
+            setattr(normalize, name, value)
+    _fill_replay(agent, content["replay"])
+    _restore_environments(agent, content["worlds"])
+    _restore_generators(agent, content["generators"])
     return content["extra"]
 
 
-def _base(agent: BaseAlgorithm) -> DummyVecEnv | None:
-    base = None if agent.env is None else agent.env.unwrapped
-    return base if isinstance(base, DummyVecEnv) else None
-
-
-def _pickled_worlds(agent: BaseAlgorithm) -> bytes | None:
-    base = _base(agent)
-    if base is None or any(isinstance(world.unwrapped, EzPickle) for world in base.envs):
-        return None  # it would be built anew where it is loaded, in its first state
-    try:
-        return pickle.dumps(CloudpickleWrapper(base.envs))
-    except Exception:  # an environment says in its own way that it cannot be pickled
-        return None
-
-
-def _put_worlds(agent: BaseAlgorithm, worlds: bytes | None) -> None:
-    """Put the environments back, or else start new episodes, which must not be those that the run began with."""
-    base = _base(agent)
-    if worlds is not None and base is not None:
-        base.envs = pickle.loads(worlds).var
-        return
-    agent._last_obs = None
-    assert agent.env is not None
-    fresh = np.random.SeedSequence([agent.seed or 0, agent.num_timesteps]).generate_state(1)[0]
-    agent.env.seed(int(fresh))
-
-
 def check_buffer(agent: BaseAlgorithm) -> None:
-    """Refuse an agent whose replay buffer cannot be kept; best asked before it is trained."""
+    """Refuse an agent whose replay buffer cannot be kept; best called before it is trained."""
     buffer = getattr(agent, "replay_buffer", None)
     if buffer is not None and (type(buffer) not in (ReplayBuffer, NStepReplayBuffer) or buffer.optimize_memory_usage):
         raise TypeError(f"a checkpoint needs a plain ReplayBuffer, got {type(buffer).__name__}.")
 
 
-def _rows(agent: BaseAlgorithm) -> dict[str, Any] | None:
-    """The rows of a replay buffer that are filled: of a million most are not, for most of the time."""
+def _base_env(agent: BaseAlgorithm) -> DummyVecEnv | None:
+    base = None if agent.env is None else agent.env.unwrapped
+    return base if isinstance(base, DummyVecEnv) else None
+
+
+def _pickle_environments(agent: BaseAlgorithm) -> bytes | None:
+    base = _base_env(agent)
+    if base is None or any(isinstance(env.unwrapped, EzPickle) for env in base.envs):
+        return None  # unpickling would construct a new environment, in its first state
+    try:
+        return pickle.dumps(CloudpickleWrapper(base.envs))
+    except Exception:  # each environment raises an error of its own if it cannot be pickled
+        return None
+
+
+def _restore_environments(agent: BaseAlgorithm, environments: bytes | None) -> None:
+    """Restore the environments, or else start new episodes, different from the first ones of the run."""
+    base = _base_env(agent)
+    if environments is not None and base is not None:
+        base.envs = pickle.loads(environments).var
+        return
+    agent._last_obs = None
+    assert agent.env is not None
+    seed = np.random.SeedSequence([agent.seed or 0, agent.num_timesteps]).generate_state(1)[0]
+    agent.env.seed(int(seed))
+
+
+def _replay_rows(agent: BaseAlgorithm) -> dict[str, Any] | None:
+    """The filled rows of a replay buffer: for most of the time most of a million rows are empty."""
     buffer = getattr(agent, "replay_buffer", None)
     if buffer is None:
         return None
-    kept = {name: getattr(buffer, name)[: buffer.size()] for name in ROWS}
-    return kept | {"pos": buffer.pos, "full": buffer.full}
+    arrays = {name: getattr(buffer, name)[: buffer.size()] for name in REPLAY_ARRAYS}
+    return arrays | {"pos": buffer.pos, "full": buffer.full}
 
 
-def _fill(agent: BaseAlgorithm, rows: dict[str, Any] | None) -> None:
+def _fill_replay(agent: BaseAlgorithm, rows: dict[str, Any] | None) -> None:
     buffer = getattr(agent, "replay_buffer", None)
     if rows is None or buffer is None:
         return
-    for name in ROWS:
+    for name in REPLAY_ARRAYS:
         getattr(buffer, name)[: len(rows[name])] = rows[name]
     buffer.pos, buffer.full = rows["pos"], rows["full"]
 
 
-def _generators(agent: BaseAlgorithm) -> dict[str, Any]:
+def _generator_states(agent: BaseAlgorithm) -> dict[str, Any]:
     return {
         "python": random.getstate(),
         "numpy": np.random.get_state(),
@@ -167,7 +206,7 @@ def _generators(agent: BaseAlgorithm) -> dict[str, Any]:
     }
 
 
-def _set_generators(agent: BaseAlgorithm, states: dict[str, Any]) -> None:
+def _restore_generators(agent: BaseAlgorithm, states: dict[str, Any]) -> None:
     random.setstate(states["python"])
     np.random.set_state(states["numpy"])
     torch.set_rng_state(states["torch"])

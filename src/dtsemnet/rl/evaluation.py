@@ -15,8 +15,8 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import VecNormalize
 
 from dtsemnet.arrays import Array
-from dtsemnet.rl.actors import DiscreteActor
-from dtsemnet.rl.continuous import RegressionActor
+from dtsemnet.rl.policies.actors import DiscreteActor
+from dtsemnet.rl.policies.sac import RegressionActor
 from dtsemnet.tree import Model
 
 __all__ = ["JUDGING_EPISODES", "JUDGING_SEEDS", "TEST_SEEDS", "act_by_tree", "evaluate", "is_tree", "summary"]

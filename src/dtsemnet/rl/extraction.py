@@ -20,8 +20,8 @@ from stable_baselines3.common.preprocessing import is_image_space
 from stable_baselines3.common.torch_layers import FlattenExtractor
 from stable_baselines3.common.vec_env import VecNormalize
 
-from dtsemnet.rl.actors import DiscreteActor
-from dtsemnet.rl.continuous import RegressionActor
+from dtsemnet.rl.policies.actors import DiscreteActor
+from dtsemnet.rl.policies.sac import RegressionActor
 from dtsemnet.tree import Column, Encoder, Identity, Model, Output, TanhScale, Tree
 
 __all__ = ["named_model", "policy_tree"]

@@ -27,8 +27,9 @@ from stable_baselines3.dqn.policies import DQNPolicy
 
 from dtsemnet.arrays import Array
 from dtsemnet.rl.evaluation import act_by_tree, evaluate
-from dtsemnet.rl.judging import Clock, Progress
+from dtsemnet.rl.training import Clock, Progress
 from dtsemnet.tree import Model, Tree, as_model
+
 
 __all__ = ["imitate", "viper"]
 
@@ -72,7 +73,7 @@ def imitate(
     seed : int, default=0
         Of the environment; rounds and judges take it and the numbers behind it.
     watch : callable, optional
-        Told a :class:`~dtsemnet.rl.judging.Progress` after each round.
+        Told a :class:`~dtsemnet.rl.training.Progress` after each round.
 
     Returns
     -------
@@ -107,7 +108,7 @@ def imitate(
         if reward > best_reward:
             best, best_reward = model, reward
         if watch is not None:
-            spent, rest = clock.here(), (n_rounds - n - 1) / (n + 1)
+            spent, rest = clock.elapsed(), (n_rounds - n - 1) / (n + 1)
             watch(Progress(len(seen), n_rounds * n_steps, None, reward, best_reward, spent, spent * rest))
     assert best is not None
     return best

@@ -1,15 +1,24 @@
-"""Training with a record: judged on the way, tested at the end, the best and the last policy kept."""
+"""Training with a record: the policy is judged on the way, the best and the last are kept and tested at the end.
+
+:func:`train` runs ``agent.learn`` with callbacks: a :class:`Judge` that plays episodes without exploration and keeps
+the best policy, checkpoints to resume from, and a report of the progress. None of them touches the training: the agent
+learns the same policy with them and without.
+"""
 
 from __future__ import annotations
 
+import json
 import platform
+import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import gymnasium as gym
+import numpy as np
 import stable_baselines3
 import torch
 from stable_baselines3.common.base_class import BaseAlgorithm
@@ -17,15 +26,30 @@ from stable_baselines3.common.callbacks import BaseCallback, CallbackList
 from stable_baselines3.common.vec_env import VecNormalize
 
 import dtsemnet
+from dtsemnet.rl.checkpoints import CheckpointCallback
 from dtsemnet.rl.evaluation import JUDGING_EPISODES, JUDGING_SEEDS, TEST_SEEDS, evaluate, is_tree, summary
-from dtsemnet.rl.judging import Checkpoints, Clock, Judge, Progress, Watch
+from dtsemnet.rl.extraction import policy_tree
 from dtsemnet.tree import Model
-from dtsemnet_paper.records import Record, append_record
+from dtsemnet.tree.file import write_atomically
 
-__all__ = ["train", "CHECKPOINT", "versions"]
+__all__ = [
+    "CHECKPOINT",
+    "Clock",
+    "Judge",
+    "Progress",
+    "Record",
+    "ReportProgress",
+    "append_line",
+    "date_and_versions",
+    "read_lines",
+    "train",
+]
 
+Record: TypeAlias = dict[str, Any]
 CHECKPOINT = "checkpoint.pickle"
-"""File that a killed training goes on from."""
+"""File that a killed training resumes from."""
+SCREENING = 30
+"""Episodes that judge every policy; one that may be the best is judged by all."""
 
 
 def train(
@@ -53,8 +77,8 @@ def train(
     env : gymnasium.Env or str
         Another copy of the raw environment, to judge and test in.
     folder : path
-        Gets ``best.zip`` and ``last.zip``, of tree policies also ``best.json`` and ``last.json`` (model files), of
-        agents behind ``VecNormalize`` also its statistics (``best.pkl`` and ``last.pkl``), the judgements in
+        Receives ``best.zip`` and ``last.zip``; for tree policies also ``best.json`` and ``last.json`` (model files);
+        for agents behind ``VecNormalize`` also its statistics (``best.pkl`` and ``last.pkl``); the judgements in
         ``judgements.jsonl``, and the record as a line of ``record.jsonl``.
     n_steps : int
         Steps to train for.
@@ -62,17 +86,17 @@ def train(
         Steps between judgements.
     judging_seeds, test_seeds : sequence of int
         Seeds of the episodes on the way and at the end; they must have none in common.
-    callback : BaseCallback or sequence of them
-        Others to call, such as :class:`AnnealPooling`.
+    callback : BaseCallback or sequence of BaseCallback
+        Further callbacks, such as :class:`AnnealPooling`.
     feature_names : sequence of str, optional
-        Names of the observation's entries, for the model files.
+        Names of the entries of an observation, for the model files.
     checkpoint_minutes : float, optional
-        Write ``checkpoint.pickle`` after so many minutes, again and again, and go on from it where there is one: call
-        with an agent built alike, and the training goes on where it was killed.
+        Minutes between two checkpoints in ``checkpoint.pickle``. If the file exists, the training resumes from it:
+        call with an agent that was built in the same way.
     watch : callable, optional
-        Told a :class:`Progress` twice a second.
+        Called with a :class:`Progress` twice a second.
     about : dict, optional
-        What else the record is to tell, such as the configuration.
+        Further entries of the record, such as the configuration.
     progress_bar : bool, default=False
         Show stable-baselines3's progress bar.
 
@@ -94,20 +118,20 @@ def train(
     ('CartPole-v1', 'TreePolicy', 128, 3)
     """
     _check_seeds(judge_every, judging_seeds, test_seeds)
-    place = Path(folder)
-    place.mkdir(parents=True, exist_ok=True)
-    judge, clock = Judge(env, place, judge_every, judging_seeds, feature_names), Clock()
-    calls: list[BaseCallback] = [callback] if isinstance(callback, BaseCallback) else list(callback)
-    calls.append(judge)
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    judge, clock = Judge(env, target, judge_every, judging_seeds, feature_names), Clock()
+    callbacks: list[BaseCallback] = [callback] if isinstance(callback, BaseCallback) else list(callback)
+    callbacks.append(judge)
     if checkpoint_minutes is not None:
-        checkpoints = Checkpoints(place / CHECKPOINT, checkpoint_minutes, judge, clock)
+        checkpoints = CheckpointCallback(target / CHECKPOINT, checkpoint_minutes, judge, clock)
         checkpoints.restore(agent)
-        calls.append(checkpoints)
+        callbacks.append(checkpoints)
     if watch is not None:
-        calls.append(Watch(watch, judge, clock))
-    left, fresh = max(0, n_steps - agent.num_timesteps), agent.num_timesteps == 0
-    agent.learn(left, callback=CallbackList(calls), reset_num_timesteps=fresh, progress_bar=progress_bar)
-    seconds, cpu = clock.spent()
+        callbacks.append(ReportProgress(watch, judge, clock))
+    remaining, is_new = max(0, n_steps - agent.num_timesteps), agent.num_timesteps == 0
+    agent.learn(remaining, callback=CallbackList(callbacks), reset_num_timesteps=is_new, progress_bar=progress_bar)
+    seconds, cpu = clock.total()
     record = {
         "environment": _name(env),
         **(about or {}),
@@ -117,27 +141,223 @@ def train(
         "steps": agent.num_timesteps,
         "best_step": judge.best_step,
         "judged": judge.best,
-        "test": summary(_test(agent, place / "best", env, test_seeds)),
-        "test_last": summary(_test(agent, place / "last", env, test_seeds)),
+        "test": summary(_test(agent, target / "best", env, test_seeds)),
+        "test_last": summary(_test(agent, target / "last", env, test_seeds)),
         "seconds": round(seconds, 1),
         "cpu_seconds": round(cpu, 1),
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": versions(),
+        **date_and_versions(),
     }
-    append_record(place / "record.jsonl", record)
-    (place / CHECKPOINT).unlink(missing_ok=True)
+    append_line(target / "record.jsonl", record)
+    (target / CHECKPOINT).unlink(missing_ok=True)
     return record
 
 
-def versions() -> dict[str, str]:
-    """Versions that a record tells."""
-    return {
+@dataclass(frozen=True)
+class Progress:
+    """How far a training is; rewards are None until there are any."""
+
+    step: int
+    n_steps: int
+    reward: float | None
+    """Mean of the last training episodes, with exploration."""
+    judged: float | None
+    """Mean of the last judgement, without exploration."""
+    best: float | None
+    """Mean of the best judgement."""
+    seconds: float
+    """Time spent, including the time before a kill."""
+    left: float | None
+    """Estimate of the time left."""
+
+
+class Clock:
+    """Wall and CPU time, continued after a kill.
+
+    Examples
+    --------
+    >>> clock = Clock()
+    >>> clock.earlier = (100.0, 90.0)
+    >>> clock.total()[0] >= 100.0
+    True
+    """
+
+    def __init__(self) -> None:
+        self.earlier = (0.0, 0.0)
+        self.started = (time.perf_counter(), time.process_time())
+
+    def elapsed(self) -> float:
+        """Seconds in this process."""
+        return time.perf_counter() - self.started[0]
+
+    def total(self) -> tuple[float, float]:
+        """Seconds of wall time and of CPU time, in this process and before it."""
+        return self.earlier[0] + self.elapsed(), self.earlier[1] + time.process_time() - self.started[1]
+
+
+class Judge(BaseCallback):
+    """Judge the policy at regular steps, and keep it if it is the best so far.
+
+    Thirty episodes identify a bad policy, but not the best of several good ones: a policy whose mean is above the best,
+    or within a standard error of it, plays all the seeds before the two are compared. Among equals the first is kept.
+
+    Parameters
+    ----------
+    env : gymnasium.Env or str
+        The raw environment.
+    folder : Path
+        Receives the judgements, and the best and the last policy.
+    every : int
+        Steps between judgements.
+    seeds : sequence of int
+        Seeds of the episodes; the first thirty judge every policy.
+    names : sequence of str, optional
+        Names of the entries of an observation, for the model files.
+    """
+
+    def __init__(
+        self,
+        env: gym.Env[Any, Any] | str,
+        folder: Path,
+        every: int,
+        seeds: Sequence[int],
+        names: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__()
+        self.env, self.folder, self.every, self.seeds, self.names = env, folder, every, seeds, names
+        self.best, self.best_step = -np.inf, 0
+        self.next = every
+        self.judgements: list[Record] = []
+        self._write()  # replaces the judgements of an abandoned run
+
+    def state(self) -> Any:
+        """Give all that is needed to resume, including the files of the best policy."""
+        files = {path.name: path.read_bytes() for path in self.folder.glob("best.*")}
+        return self.best, self.best_step, self.next, self.judgements, files
+
+    def restore(self, state: Any) -> None:
+        """Return to a state and forget what came after it."""
+        self.best, self.best_step, self.next, self.judgements, files = state
+        for name, content in files.items():
+            write_atomically(self.folder / name, content)
+        self._write()
+
+    def _write(self) -> None:
+        lines = [json.dumps(judgement) + "\n" for judgement in self.judgements]
+        write_atomically(self.folder / "judgements.jsonl", "".join(lines))
+
+    def _on_step(self) -> bool:
+        if self.num_timesteps >= self.next:
+            self.next += self.every * (1 + (self.num_timesteps - self.next) // self.every)
+            self._judge()
+        return True
+
+    def _on_training_end(self) -> None:
+        self._judge()  # the last update came after the last step
+        self._keep("last")
+
+    def _judge(self) -> None:
+        # The tree itself, which is what is kept: it is also a hundred times faster than the network.
+        policy = policy_tree(self.model) if is_tree(self.model) else self.model
+        rewards = evaluate(policy, self.env, self.seeds[:SCREENING])
+        if np.mean(rewards) + summary(rewards)["sem"] > self.best and len(self.seeds) > SCREENING:
+            rewards += evaluate(policy, self.env, self.seeds[SCREENING:])
+        mean = float(np.mean(rewards))
+        self.judgements.append({"step": self.num_timesteps, "mean": mean, "rewards": rewards})
+        self._write()
+        self.logger.record("eval/mean_reward", mean)
+        # Among equals the first: at the floor or the ceiling of rewards all tie, and more episodes show no difference.
+        if mean > self.best and len(rewards) == len(self.seeds):
+            self.best, self.best_step = mean, self.num_timesteps
+            self._keep("best")
+
+    def _keep(self, name: str) -> None:
+        self.model.save(self.folder / f"{name}.zip")
+        normalize = self.model.get_vec_normalize_env()
+        if normalize is not None:
+            normalize.save(str(self.folder / f"{name}.pkl"))
+        if is_tree(self.model):
+            policy_tree(self.model, feature_names=self.names).save(self.folder / f"{name}.json")
+
+
+class ReportProgress(BaseCallback):
+    """Report the progress of a training twice a second and at its end.
+
+    Parameters
+    ----------
+    report : callable
+        Called with a :class:`Progress`.
+    judge, clock
+        They know the judgements and the time.
+    """
+
+    def __init__(self, report: Callable[[Progress], None], judge: Judge, clock: Clock) -> None:
+        super().__init__()
+        self.report, self.judge, self.clock = report, judge, clock
+        self.last, self.first_step = 0.0, 0
+
+    def _on_training_start(self) -> None:
+        self.first_step = self.num_timesteps
+
+    def _on_step(self) -> bool:
+        if self.clock.elapsed() - self.last >= 0.5:
+            self._report()
+        return True
+
+    def _on_training_end(self) -> None:
+        self._report()
+
+    def _report(self) -> None:
+        self.last = self.clock.elapsed()
+        total = self.model._total_timesteps
+        done, left = self.num_timesteps - self.first_step, max(0, total - self.num_timesteps)
+        episodes = [episode["r"] for episode in self.model.ep_info_buffer or ()]
+        judgements = self.judge.judgements
+        self.report(
+            Progress(
+                step=min(self.num_timesteps, total),  # the last rollout may go beyond the end
+                n_steps=total,
+                reward=float(np.mean(episodes)) if episodes else None,
+                judged=judgements[-1]["mean"] if judgements else None,
+                best=self.judge.best if judgements else None,
+                seconds=self.clock.total()[0],
+                left=left * self.last / done if done else None,
+            )
+        )
+
+
+def append_line(path: Path, record: Record) -> None:
+    """Append a record as a line of JSON; a file that a kill left with a torn last line loses that line."""
+    lines = "".join(json.dumps(line) + "\n" for line in [*read_lines(path), record])
+    write_atomically(path, lines)
+
+
+def read_lines(path: Path) -> list[Record]:
+    """Read the records of a file, one per line; a missing file has none, and a torn last line does not count.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "record.jsonl")
+    ...     _ = file.write_text('{"seed": 1}\\n{"se')
+    ...     append_line(file, {"seed": 2})
+    ...     read_lines(file)
+    [{'seed': 1}, {'seed': 2}]
+    """
+    text = path.read_text("utf-8") if path.is_file() else ""
+    return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
+
+
+def date_and_versions() -> Record:
+    """Give the end of a record: when it was written, and by which versions."""
+    versions = {
         "dtsemnet": dtsemnet.__version__,
         "stable-baselines3": stable_baselines3.__version__,
         "gymnasium": gym.__version__,
         "torch": str(torch.__version__),
         "python": platform.python_version(),
     }
+    return {"date": datetime.now(UTC).isoformat(timespec="seconds"), "versions": versions}
 
 
 def _check_seeds(judge_every: int, judging_seeds: Sequence[int], test_seeds: Sequence[int]) -> None:
@@ -149,7 +369,7 @@ def _check_seeds(judge_every: int, judging_seeds: Sequence[int], test_seeds: Seq
 
 
 def _test(agent: BaseAlgorithm, path: Path, env: gym.Env[Any, Any] | str, seeds: Sequence[int]) -> list[float]:
-    """Test what was kept, from its files: the tree where there is one."""
+    """Test a policy that was kept, loaded from its files."""
     if is_tree(agent):
         return evaluate(Model.load(path.with_suffix(".json")), env, seeds)
     normalize = agent.get_vec_normalize_env()

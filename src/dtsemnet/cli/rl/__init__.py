@@ -1,4 +1,4 @@
-"""``dtsemnet rl``: train tree policies, test them, read them, and compare them with what was published."""
+"""``dtsemnet rl``: train tree policies, test them, read them and film them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ __all__ = ["EXAMPLES", "HELP", "VERBS"]
 HELP = """
 Train policies that are trees, and read what they have learnt.
 
-Needs stable-baselines3 and gymnasium: pip install 'dtsemnet\\[rl]'. A training that was killed goes on when the same
+Needs stable-baselines3 and gymnasium: pip install 'dtsemnet\\[rl]'. A training that was killed resumes when the same
 command is given again.
 """
 
@@ -15,7 +15,7 @@ EXAMPLES = """
 dtsemnet rl train CartPole-v1 --depth 4 --seed 1
 dtsemnet rl evaluate runs/rl/CartPole-v1/dtsemnet/1
 dtsemnet rl show runs/rl/CartPole-v1/dtsemnet/1
-dtsemnet rl report
+dtsemnet rl render runs/rl/CartPole-v1/dtsemnet/1 --out cartpole.gif
 """
 
 VERBS = {
@@ -23,7 +23,5 @@ VERBS = {
     "evaluate": "dtsemnet.cli.rl.evaluate",
     "show": "dtsemnet.cli.rl.show",
     "render": "dtsemnet.cli.rl.render",
-    "list": "dtsemnet.cli.rl.list",
-    "report": "dtsemnet.cli.rl.report",
 }
 """Module of each verb of ``rl``, in the order of the help."""

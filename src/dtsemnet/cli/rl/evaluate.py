@@ -35,9 +35,9 @@ def run(
     require("stable_baselines3", extra="rl", verb="dtsemnet rl evaluate")
     from dtsemnet.rl.evaluation import TEST_SEEDS, evaluate, summary
 
-    kept, name = load(policy, env, last=last)
+    saved, name = load(policy, env, last=last)
     seeds = range(TEST_SEEDS[0], TEST_SEEDS[0] + episodes)
-    figures = summary(evaluate(kept.policy, name, seeds))
+    figures = summary(evaluate(saved.policy, name, seeds))
     if as_json:
         print_json({"policy": policy, "environment": name, "seeds": [seeds[0], seeds[-1]], **figures})
         return

@@ -26,16 +26,16 @@ def run(
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the episode.", metavar="N")] = 500,
     steps: Annotated[int | None, typer.Option(help="Stop after so many steps.", min=1, metavar="N")] = None,
-    fps: Annotated[int, typer.Option(help="Pictures a second.", min=1, max=100, metavar="N")] = 30,
+    fps: Annotated[int, typer.Option(help="Frames per second.", min=1, max=100, metavar="N")] = 30,
     last: Annotated[bool, typer.Option("--last", help="The last policy of the run, not the best.")] = False,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace the film.")] = False,
 ) -> None:
-    """Play one episode and write it as a film: the environment, and beside it the tree with the path that is active."""
+    """Play one episode and write it as a film: the environment, and beside it the tree with its active path."""
     check_output(out, force=force)
     require("stable_baselines3", extra="rl", verb="dtsemnet rl render")
-    from dtsemnet.rl.rendering import render
+    from dtsemnet.rl.film import render
 
-    kept, name = load(policy, env, last=last)
-    names = kept.output_names()
-    path = render(kept.playable(), name, out, seed=seed, max_steps=steps, fps=fps, output_names=names)
+    saved, name = load(policy, env, last=last)
+    names = saved.output_names()
+    path = render(saved.playable(), name, out, seed=seed, max_steps=steps, fps=fps, output_names=names)
     say(f"Film written to {path} ({size_of(path)}).")

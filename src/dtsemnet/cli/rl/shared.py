@@ -1,4 +1,4 @@
-"""What the verbs of ``rl`` share: where results are, and policies with their environments."""
+"""What the verbs of ``rl`` share: the folder of runs, the store of results, and saved policies."""
 
 from __future__ import annotations
 
@@ -7,30 +7,40 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dtsemnet.rl.kept import Kept
+    from dtsemnet.rl.runs import ResultsStore
+    from dtsemnet.rl.saved_policy import SavedPolicy
 
-__all__ = ["load", "results_folder"]
+__all__ = ["RUNS", "load", "open_store"]
 
-PAPER = Path("paper")
 RUNS = Path("runs/rl")
 
 
-def results_folder(named: Path | None, runs: Path = RUNS) -> Path:
-    """The folder of records: the one named, else that of the paper if it is here, else that of the runs."""
-    return named or (PAPER / "results" if PAPER.is_dir() else runs)
+def open_store(named: Path | None, runs: Path) -> ResultsStore | None:
+    """Open the store of results of an installed extension; without one there is none, and none can be named."""
+    from dtsemnet.rl.environments import extensions
+
+    for extension in extensions():
+        return extension.open_results(named, runs)
+    if named is not None:
+        raise ValueError(
+            f"--record {named} needs the distribution dtsemnet-paper, which collects records; install it, or leave "
+            "--record out: the record of a run is in its own folder."
+        )
+    return None
 
 
-def load(path: Path, env: str | None = None, *, last: bool = False) -> tuple[Kept, str]:
-    """Load a policy and name its environment: the one that is told, else that of its training."""
+def load(path: Path, env: str | None = None, *, last: bool = False) -> tuple[SavedPolicy, str]:
+    """Load a policy and name its environment: the one given, else that of its training."""
     import gymnasium as gym
 
-    from dtsemnet.rl.configurations import environment_names, read_environment
-    from dtsemnet.rl.kept import load_kept
+    from dtsemnet.rl.environments import environment_names, extensions, read_environment
+    from dtsemnet.rl.saved_policy import load_policy
 
-    kept = load_kept(path, last=last)
+    extensions()  # they register environments
+    saved = load_policy(path, last=last)
     if env is not None and env not in gym.registry:
         env = read_environment(env).environment
-    name = env or kept.environment
+    name = env or saved.environment
     if name is None:
-        raise ValueError(f"{path} does not tell its environment; add --env, such as --env {environment_names()[0]}.")
-    return replace(kept, environment=name), name
+        raise ValueError(f"{path} does not state its environment; add --env, such as --env {environment_names()[0]}.")
+    return replace(saved, environment=name), name

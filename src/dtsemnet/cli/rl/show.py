@@ -33,11 +33,11 @@ def run(
         raise typer.BadParameter(f"--plot must end in {', '.join(FORMATS)}, got {plot.name!r}.")
     require("stable_baselines3", extra="rl", verb="dtsemnet rl show")
     from dtsemnet.export import to_text
-    from dtsemnet.rl.kept import load_kept
+    from dtsemnet.rl.saved_policy import load_policy
 
-    kept = load_kept(policy, last=last)
-    tree = kept.named()
-    print(to_text(tree, digits=digits, output_names=kept.output_names()))
+    saved = load_policy(policy, last=last)
+    tree = saved.named()
+    print(to_text(tree, digits=digits, output_names=saved.output_names()))
     if plot is None:
         return
     require("matplotlib", extra="plot", verb="dtsemnet rl show --plot").use("Agg")

@@ -1,4 +1,4 @@
-"""``dtsemnet rl train``: train an agent, or go on with its training."""
+"""``dtsemnet rl train``: train an agent, or resume its training."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dtsemnet.cli.output import print_json, remark, require, say
-from dtsemnet.cli.rl.shared import RUNS, results_folder
+from dtsemnet.cli.rl.shared import RUNS, open_store
 
 if TYPE_CHECKING:
-    from dtsemnet.rl.judging import Progress
-    from dtsemnet.rl.runs import Run
+    from dtsemnet.rl.runs import ResultsStore, Run
+    from dtsemnet.rl.training import Progress
 
 __all__ = ["EXAMPLES", "run"]
 
 EXAMPLES = """
 dtsemnet rl train CartPole-v1 --agent dtsemnet --depth 4 --seed 1
-dtsemnet rl train LunarLander-v3 --agent dgt --seed 2 --steps 400000
+dtsemnet rl train LunarLander-v3 --agent mlp --seed 2 --steps 400000
 dtsemnet rl train LunarLander-v3 --set learning_rate=0.01 --set critic='[64, 64]' --runs runs/trial
 dtsemnet rl train my-environment.toml --agent dtsemnet
 """
 
 EVERY = 30.0
-"""Seconds between lines of progress where there is no terminal."""
+"""Seconds between lines of progress without a terminal."""
 
 
 def run(
     env: Annotated[
         str,
-        typer.Argument(help="Environment, or a TOML file that describes one; see dtsemnet rl list.", metavar="ENV"),
+        typer.Argument(help="Environment, or a TOML file that describes one.", metavar="ENV"),
     ],
-    agent: Annotated[str, typer.Option(help="Agent; see dtsemnet rl list.", metavar="NAME")] = "dtsemnet",
+    agent: Annotated[str, typer.Option(help="Agent, such as dtsemnet or mlp.", metavar="NAME")] = "dtsemnet",
     depth: Annotated[int | None, typer.Option(help="Depth of the tree.", min=1, metavar="N")] = None,
     seed: Annotated[int, typer.Option(help="Seed.", metavar="N")] = 1,
     steps: Annotated[int | None, typer.Option(help="Steps to train for.", min=1, metavar="N")] = None,
@@ -47,61 +47,63 @@ def run(
     record: Annotated[
         Path | None,
         typer.Option(
-            help="Folder of records and trees; by default paper/results, or where there is no folder paper, that "
-            "of the runs.",
+            help="Folder of records and trees (with dtsemnet-paper); by default paper/results, or if there is no "
+            "folder paper, that of the runs.",
             metavar="FOLDER",
         ),
     ] = None,
     checkpoint: Annotated[float, typer.Option(help="Minutes between checkpoints.", min=0, metavar="MINUTES")] = 5.0,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Forget what was done, and start again.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Delete what was done, and start again.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the record as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
-    """Train an agent; judge it on the way, keep the best, test it at the end.
+    """Train an agent; judge it on the way, keep the best policy, test it at the end.
 
-    Settings come from the file of the environment. The same command again goes on with a training that was killed, and
-    does not repeat one that is finished.
+    Settings come from the file of the environment. The same command again resumes a training that was killed, and does
+    not repeat one that is finished.
     """
     require("stable_baselines3", extra="rl", verb="dtsemnet rl train")
-    from dtsemnet.rl.configurations import parse_setting, read_environment
+    from dtsemnet.rl.environments import parse_setting, read_environment
+    from dtsemnet.rl.recipes import read_settings
     from dtsemnet.rl.runs import Run
 
-    given = {name: value for name, value in (("depth", depth), ("steps", steps)) if value is not None}
-    configuration = read_environment(env).configuration(agent, given | dict(map(parse_setting, settings or ())))
-    asked = Run(configuration, seed, runs, results_folder(record, runs))
-    done = _work(asked, fresh, checkpoint, quiet=quiet)
+    changes = {name: value for name, value in (("depth", depth), ("steps", steps)) if value is not None}
+    configuration = read_environment(env).configuration(agent, changes | dict(map(parse_setting, settings or ())))
+    read_settings(configuration)
+    planned, store = Run(configuration, seed, runs), open_store(record, runs)
+    done = _train(planned, store, fresh, checkpoint, quiet=quiet)
     if as_json:
         print_json(done)
     else:
-        _show(asked, done)
+        _show(planned, store, done)
 
 
-def _work(asked: Run, fresh: bool, checkpoint: float, *, quiet: bool) -> dict[str, Any]:
-    """Train with progress; a Ctrl-C says how to go on."""
-    from dtsemnet.rl.agents import STUDENTS, check_settings
+def _train(run: Run, store: ResultsStore | None, fresh: bool, checkpoint: float, *, quiet: bool) -> dict[str, Any]:
+    """Train with progress; after Ctrl-C, say how to continue."""
     from dtsemnet.rl.runs import execute, has_tensorboard
 
-    check_settings(asked.configuration)
-    if not fresh and asked.recorded() is not None:
-        remark(f"this run is finished and recorded in {asked.results}; add --fresh to do it again.")
+    finished = run.finished() if store is None else store.find(run)
+    if not fresh and finished is not None:
+        place = run.folder if store is None else store.folder
+        remark(f"this run is finished and recorded in {place}; add --fresh to repeat it.")
     else:
-        remark(f"{'going on with' if asked.begun() and not fresh else 'training in'} {asked.folder}.")
-        if asked.configuration.agent in STUDENTS:
-            remark("it imitates the agent mlp of this seed, which is trained first if it is not there.")
+        remark(f"{'resuming' if run.begun() and not fresh else 'training in'} {run.folder}.")
+        if run.imitates:
+            remark("it imitates the agent mlp of this seed, which is trained first if necessary.")
         if not has_tensorboard():
             remark("TensorBoard is not installed (pip install tensorboard); the curves are in log-*.csv alone.")
     try:
         with _progress(hidden=quiet) as watch:
-            return execute(asked, fresh=fresh, checkpoint_minutes=checkpoint, watch=watch)
+            return execute(run, fresh=fresh, checkpoint_minutes=checkpoint, watch=watch, store=store)
     except KeyboardInterrupt:
-        after = "goes on from the last checkpoint" if asked.begun() else "starts again"
+        after = "resumes from the last checkpoint" if run.begun() else "starts again"
         remark(f"interrupted; the same command {after}.")
         raise typer.Exit(130) from None
 
 
 @contextmanager
 def _progress(*, hidden: bool) -> Iterator[Callable[[Progress], None]]:
-    """A bar on a terminal, a line now and then elsewhere."""
+    """Show a bar on a terminal, and elsewhere a line every half minute."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
@@ -115,7 +117,7 @@ def _progress(*, hidden: bool) -> Iterator[Callable[[Progress], None]]:
 
 
 class _Lines:
-    """A line every half minute, and one when the training is over."""
+    """Print a line every half minute, and one when the training is over."""
 
     def __init__(self, *, hidden: bool) -> None:
         self.hidden, self.last = hidden, -EVERY
@@ -140,13 +142,14 @@ def _time(seconds: float) -> str:
     return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s" if minutes else f"{rest} s"
 
 
-def _show(asked: Run, done: dict[str, Any]) -> None:
+def _show(run: Run, store: ResultsStore | None, done: dict[str, Any]) -> None:
     test, last = done["test"], done.get("test_last")
     n = len(test["rewards"])
     say(f"test: {test['mean']:.2f} ± {test['sem']:.2f} (mean and its standard error, {n} episodes of the best policy)")
     if last is not None:
         say(f"      {last['mean']:.2f} ± {last['sem']:.2f} of the last policy")
-    published = asked.configuration.environment.published.get(asked.configuration.agent)
+    published = run.configuration.environment.published.get(run.configuration.agent)
     if published:
         say(f"published: {published['mean']:g} ± {published['sem']:g} (mean over 5 seeds and its standard error)")
-    say(f"{done['steps']:,} steps in {_time(done['seconds'])}; files in {asked.folder}, record in {asked.results}")
+    record = "" if store is None else f", record in {store.folder}"
+    say(f"{done['steps']:,} steps in {_time(done['seconds'])}; files in {run.folder}{record}")

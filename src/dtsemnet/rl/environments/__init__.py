@@ -1,0 +1,157 @@
+"""Environments: one TOML file per environment says how each agent is trained there.
+
+================= ====================================================================
+``environment``   its name for ``gymnasium.make``; ``title`` is its name in tables
+``features``      names of the entries of an observation
+``actions``       names of the discrete actions, or of the numbers of a continuous action
+``[all]``         settings of every agent
+``[agents.NAME]`` settings of one agent; they override those of ``[all]``
+``[published]``   published results by agent: ``mean`` and ``sem``, the standard error of the mean
+``seeds``         seeds of a full table; ``source`` and ``notes`` are printed below it
+================= ====================================================================
+
+Settings are flat: the fields of :class:`dtsemnet.rl.recipes.Settings` and the options of the algorithm. A file of your
+own, given by its path, works like those in this folder.
+
+Another installed package can add environments and agents (:class:`Extension`). If it has a file of the same name as
+one in this folder, the tables of both files are merged.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dtsemnet.rl.recipes import ActionKind, Recipe
+    from dtsemnet.rl.runs import ResultsStore
+
+__all__ = ["Configuration", "Environment", "Extension", "environment_names", "extensions", "parse_setting",
+           "read_environment"]  # fmt: skip
+
+FOLDER = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """How one agent is trained in one environment."""
+
+    environment: Environment
+    agent: str
+    settings: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Environment:
+    """The content of a TOML file; the fields are those of the file."""
+
+    name: str
+    environment: str
+    agents: Mapping[str, Mapping[str, Any]]
+    title: str = ""
+    source: str = ""
+    seeds: Sequence[int] = (1, 2, 3, 4, 5)
+    features: Sequence[str] | None = None
+    actions: Sequence[str] | None = None
+    all: Mapping[str, Any] = field(default_factory=dict)
+    published: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+
+    def configuration(self, agent: str, settings: Mapping[str, Any] | None = None) -> Configuration:
+        """Combine the settings of an agent with changes to them."""
+        if agent not in self.agents:
+            raise ValueError(f"agent must be one of {', '.join(self.agents)} in {self.name}, got {agent!r}.")
+        return Configuration(self, agent, {**self.all, **self.agents[agent], **(settings or {})})
+
+
+@dataclass(frozen=True)
+class Extension:
+    """What another package adds, found by an entry point of the group ``dtsemnet.agents``."""
+
+    environments: Path
+    """Folder of TOML files."""
+    recipes: Mapping[ActionKind, Mapping[str, Recipe]]
+    """Further agents, by the kind of actions and by name."""
+    open_results: Callable[[Path | None, Path], ResultsStore]
+    """Opens a store of results, given the folder that the user named, if any, and the folder of the runs."""
+
+
+@functools.cache
+def extensions() -> tuple[Extension, ...]:
+    """Load the extensions that are installed."""
+    return tuple(entry.load() for entry in entry_points(group="dtsemnet.agents"))
+
+
+def environment_names() -> list[str]:
+    """List the environments that have a file, those of the paper first and in its order."""
+    first = ["CartPole-v1", "Acrobot-v1", "LunarLander-v3", "LunarLanderContinuous-v3", "BipedalWalker-v3"]
+    names = sorted({path.stem for folder in _folders() for path in folder.glob("*.toml")})
+    return [name for name in first if name in names] + [name for name in names if name not in first]
+
+
+def read_environment(name: str) -> Environment:
+    """Read the settings of an environment, by its name, with or without version, or from a file.
+
+    Examples
+    --------
+    >>> lander = read_environment("lunarlander")
+    >>> lander.environment, lander.configuration("dtsemnet").settings["depth"]
+    ('LunarLander-v3', 5)
+    """
+    paths = [Path(name)] if name.endswith(".toml") else _find(name)
+    content: dict[str, Any] = {}
+    for path in paths:
+        if not path.is_file():
+            raise FileNotFoundError(f"there is no file {name}.")
+        for key, value in tomllib.loads(path.read_text("utf-8")).items():
+            content[key] = {**content.get(key, {}), **value} if isinstance(value, dict) else value
+    try:
+        environment = Environment(paths[0].stem, **content)
+    except TypeError as error:
+        raise ValueError(f"{paths[0]} describes no environment: {error}.") from None
+    for agent in environment.agents:
+        missing = {"steps", "judge_every", "depth"} - set(environment.configuration(agent).settings)
+        if missing:
+            raise ValueError(f"{paths[0]} does not give {sorted(missing)[0]!r} to the agent {agent!r}.")
+    return environment
+
+
+def parse_setting(text: str) -> tuple[str, Any]:
+    """Read ``name=value``; the value is read as TOML or JSON, and otherwise as text.
+
+    Examples
+    --------
+    >>> parse_setting("learning_rate=0.01"), parse_setting("critic=[32, 32]"), parse_setting("activation=relu")
+    (('learning_rate', 0.01), ('critic', [32, 32]), ('activation', 'relu'))
+    """
+    name, sign, value = text.partition("=")
+    if not sign or not name.strip():
+        raise ValueError(f"a setting must have the form name=value, got {text!r}.")
+    for read in (lambda text: tomllib.loads(f"value = {text}")["value"], json.loads):
+        try:
+            return name.strip(), read(value.strip())
+        except ValueError:
+            continue
+    return name.strip(), value.strip()
+
+
+def _folders() -> list[Path]:
+    return [FOLDER, *(extension.environments for extension in extensions())]
+
+
+def _find(name: str) -> list[Path]:
+    wanted = name.rpartition("/")[2].casefold()
+    for known in environment_names():
+        if wanted in (known.casefold(), re.sub(r"-v\d+$", "", known).casefold()):
+            paths = [folder / f"{known}.toml" for folder in _folders()]
+            return [path for path in paths if path.is_file()]
+    raise ValueError(
+        f"ENV must be one of {', '.join(environment_names())} or a TOML file of the same form, got {name!r}."
+    )

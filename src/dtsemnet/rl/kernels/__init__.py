@@ -1,1 +1,0 @@
-"""Compiled loops of the agents: small networks, tree policies, the steps of SAC."""

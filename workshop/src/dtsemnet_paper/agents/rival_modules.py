@@ -1,0 +1,192 @@
+"""Parts of the actors to compare with: how DGT, ICCT and soft trees pass a gradient on.
+
+Put into a DTSemNet in place of its own parts they make it another method, for classes of actions
+(:mod:`dtsemnet_paper.agents.rivals`) and for continuous ones (``TreeSACPolicy``) alike:
+
+- DGT (Karthikeyan et al. 2022): ``QuantisedPaths``.
+- ICCT (Paleja et al. 2022): ``AxisSplits``, ``CrispTurns``, for continuous actions ``SparseLinearLeaves``.
+- Soft trees (ProLoNet, Silva and Gombolay 2021): ``SoftTurns``.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from functools import lru_cache
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor, nn
+
+from dtsemnet.nn import LeafArrays, LinearLeaves, LinearSplits, Selector, StraightThrough
+from dtsemnet.tree import Topology
+
+__all__ = ["AxisSplits", "CrispTurns", "QuantisedPaths", "SoftTurns", "SparseLinearLeaves"]
+
+
+class _ScoreSelector(Selector):
+    """A selector that weighs leaves by the scores of the splits, not by leaf logits; in ``eval()`` the hardmax."""
+
+    def weigh(self, scores: Tensor, topology: Topology) -> Tensor:
+        """Weigh the leaves of a tree from the scores of its splits."""
+        return self.share(scores, topology) if self.training else super().weigh(scores, topology)
+
+    @abstractmethod
+    def share(self, scores: Tensor, topology: Topology) -> Tensor:
+        """Weigh the leaves as training does."""
+
+    def select(self, logits: Tensor) -> Tensor:
+        """Refuse: leaf logits do not tell the scores."""
+        raise TypeError(f"{type(self).__name__} weighs leaves by the scores of the splits; call weigh.")
+
+
+class QuantisedPaths(_ScoreSelector):
+    """DGT: hard forwards; backwards quantised scores, summed along the paths, and the softmax over the leaves.
+
+    Examples
+    --------
+    >>> QuantisedPaths().weigh(torch.tensor([[1.0, -2.0, 3.0]]), Topology.complete(2)).tolist()
+    [[0.0, 0.0, 0.0, 1.0]]
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.choice = StraightThrough()
+
+    def share(self, scores: Tensor, topology: Topology) -> Tensor:
+        """Sum the quantised scores along the paths and take the largest leaf."""
+        size = scores.detach().abs().mean()
+        quantised = _straight(torch.where(scores > 0, size, -size), 2 * scores.clamp(-1.0, 1.0))
+        return self.choice.select(quantised @ _path_matrix(topology, scores.dtype, scores.device))
+
+
+class SoftTurns(_ScoreSelector):
+    """Soft tree: a split sends the share ``sigmoid(score)`` to the right.
+
+    Examples
+    --------
+    >>> SoftTurns().weigh(torch.tensor([[0.0, 0.0, 0.0]]), Topology.complete(2)).tolist()
+    [[0.25, 0.25, 0.25, 0.25]]
+    """
+
+    def share(self, scores: Tensor, topology: Topology) -> Tensor:
+        """Multiply the shares along the paths."""
+        path = _path_matrix(topology, scores.dtype, scores.device)
+        right, left = nn.functional.logsigmoid(scores), nn.functional.logsigmoid(-scores)
+        return (right @ path.relu() + left @ (-path).relu()).exp()
+
+
+class CrispTurns(_ScoreSelector):
+    """ICCT: hard outcomes forwards, the slopes of sigmoids backwards.
+
+    Examples
+    --------
+    >>> CrispTurns().weigh(torch.tensor([[1.0, -2.0, 3.0]]), Topology.complete(2)).tolist()
+    [[0.0, 0.0, 0.0, 1.0]]
+    """
+
+    def share(self, scores: Tensor, topology: Topology) -> Tensor:
+        """Multiply the outcomes along the paths."""
+        right = _straight((scores > 0).to(scores.dtype), scores.sigmoid())
+        split, side = (torch.from_numpy(array.copy()).to(scores.device) for array in topology.paths)
+        turn = right[:, split]  # (n_samples, n_leaves, depth); the padding reads the last split and counts as 1
+        return torch.where(side == 1, turn, torch.where(side == 0, 1 - turn, 1.0)).prod(dim=2)
+
+
+class AxisSplits(LinearSplits):
+    """ICCT: one feature a split, the one of largest weight; backwards a softmax of the magnitudes chooses.
+
+    Examples
+    --------
+    >>> weight, bias = AxisSplits(4, 3).fold()
+    >>> (weight != 0).sum(dim=1).tolist()
+    [1, 1, 1]
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Score a batch."""
+        size = self.weight.abs()
+        return nn.functional.linear(x, self.weight * _straight(_largest(size, 1), size.softmax(dim=1)), self.bias)
+
+    def fold(self) -> tuple[Tensor, Tensor]:
+        """Give the weights that are kept, and the biases."""
+        weight, bias = super().fold()
+        return weight * _largest(self.weight.detach().cpu().abs(), 1), bias
+
+
+class SparseLinearLeaves(LinearLeaves):
+    """ICCT: linear models of a few features, chosen by a trained importance; backwards a softmax chooses.
+
+    Parameters
+    ----------
+    coef, value : array_like
+        As of ``LinearLeaves``; the features of the largest slopes are chosen at first.
+    n_slopes : int, default=2
+        Features in each linear model.
+
+    Examples
+    --------
+    >>> leaves = SparseLinearLeaves(torch.tensor([[[1.0, -3.0, 2.0]]]), torch.zeros(1, 1))
+    >>> leaves.fold().coef.tolist()
+    [[[0.0, -3.0, 2.0]]]
+    """
+
+    def __init__(self, coef: ArrayLike | Tensor, value: ArrayLike | Tensor, n_slopes: int = 2) -> None:
+        super().__init__(coef, value)
+        if n_slopes < 1:
+            raise ValueError(f"n_slopes must be at least 1, got {n_slopes}.")
+        self.n_slopes = n_slopes
+        self.importance = nn.Parameter(self.coef.detach().abs().clone())
+
+    @property
+    def sparse_coef(self) -> Tensor:
+        """The slopes that are kept."""
+        return self.coef * _straight(_largest(self.importance, self.n_slopes), self.importance.softmax(dim=2))
+
+    def mix(self, weights: Tensor, x: Tensor) -> Tensor:
+        """Evaluate all linear models and sum them by their weights."""
+        output = nn.functional.linear(x, self.sparse_coef.flatten(0, 1), self.value.flatten())
+        return torch.bmm(weights.unsqueeze(1), output.view(len(x), self.n_leaves, self.n_outputs)).squeeze(1)
+
+    def single(self, leaf: Tensor, x: Tensor) -> Tensor:
+        """Evaluate the linear models of one leaf per row."""
+        return torch.bmm(self.sparse_coef[leaf], x.unsqueeze(2)).squeeze(2) + self.value[leaf]
+
+    def fold(self) -> LeafArrays:
+        """Give the linear models."""
+        return super().fold()._replace(coef=self.sparse_coef.detach().cpu().double().numpy())
+
+
+class _Straight(torch.autograd.Function):
+    """One tensor forward, the gradient to another; ``soft + (hard - soft).detach()`` would round."""
+
+    @staticmethod
+    def forward(ctx: object, hard: Tensor, soft: Tensor) -> Tensor:
+        return hard.clone()
+
+    @staticmethod
+    def backward(ctx: object, *gradient: Tensor) -> tuple[None, Tensor]:
+        return None, gradient[0]
+
+
+def _straight(hard: Tensor, soft: Tensor) -> Tensor:
+    passed: Tensor = _Straight.apply(hard, soft)  # type: ignore[no-untyped-call]
+    return passed
+
+
+def _largest(size: Tensor, k: int) -> Tensor:
+    """Mark the k largest along the last axis by 1, the first among equals."""
+    best = size.detach().argsort(dim=-1, descending=True, stable=True)[..., :k]
+    return torch.zeros_like(size, requires_grad=False).scatter(-1, best, 1.0)
+
+
+# A tensor made in inference mode can never take part in training, so what is cached is made outside of it.
+@lru_cache(maxsize=32)
+@torch.inference_mode(False)
+def _path_matrix(topology: Topology, dtype: torch.dtype, device: torch.device) -> Tensor:
+    """Build (n_splits, n_leaves): 1 where a leaf lies right of a split, -1 where left, 0 where not below."""
+    leaf, step = np.nonzero(topology.paths.split >= 0)
+    split, side = topology.paths.split[leaf, step], topology.paths.side[leaf, step]
+    matrix = np.zeros((topology.n_splits, topology.n_leaves))
+    matrix[split, leaf] = np.where(side == 1, 1.0, -1.0)
+    return torch.as_tensor(matrix, dtype=dtype, device=device)

@@ -1,0 +1,1 @@
+"""The verbs that the workshop adds to ``dtsemnet rl``."""
