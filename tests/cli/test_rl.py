@@ -1,4 +1,4 @@
-"""dtsemnet rl: tiny trainings by the command line, killed and taken up again; what the other verbs make of them."""
+"""dtsemnet rl: tiny trainings by the command line, killed and resumed, and what the other verbs make of them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,17 @@ TINY = ["--steps", "128", *(f"--set={text}" for text in ("judge_every=64", "n_st
 FOLDER = "runs/rl/CartPole-v1/dtsemnet/1"
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _no_extensions() -> Iterator[None]:
+    """Test the product alone, even if the workshop is installed."""
+    from dtsemnet.rl import environments, recipes
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (environments, recipes):
+            patch.setattr(module, "extensions", lambda: ())
+        yield
+
+
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with one finished run."""
@@ -32,7 +44,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
         done = CliRunner().invoke(app, ["rl", "train", "CartPole-v1", "--depth", "2", *TINY])
     assert done.exit_code == 0, done.output
     assert "test:" in done.stdout
-    assert "published: 500 ± 0" in done.stdout
+    assert "published" not in done.stdout
     assert "step 128 of 128" in done.stderr
     return folder
 
@@ -44,19 +56,22 @@ def here(trained: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
     return run
 
 
-def records(folder: Path) -> list[dict[str, object]]:
-    return [json.loads(line) for line in (folder / "rl.jsonl").read_text().splitlines()]
+def record() -> dict[str, object]:
+    """The record of the run."""
+    [line] = Path(FOLDER, "record.jsonl").read_text().splitlines()
+    content = json.loads(line)
+    assert isinstance(content, dict)
+    return content
 
 
 def test_training_again_says_that_it_is_done(here: Run) -> None:
     done = here("rl", "train", "cartpole", "--depth", "2", *TINY, "--json")
     assert "is finished" in done.stderr
-    assert done.json() == records(Path("runs/rl"))[0]
-    assert len(records(Path("runs/rl"))) == 1
+    assert done.json() == record()
 
 
 def test_settings_of_the_command_line_reach_the_record(here: Run) -> None:
-    configuration = records(Path("runs/rl"))[0]["configuration"]
+    configuration = record()["configuration"]
     assert isinstance(configuration, dict)
     assert [configuration[name] for name in ("depth", "steps", "n_envs", "learning_rate")] == [2, 128, 2, 0.024]
 
@@ -68,17 +83,15 @@ def test_other_settings_in_the_same_folder_are_refused(here: Run) -> None:
 
 
 def test_evaluate_repeats_the_test(here: Run) -> None:
-    test = records(Path("runs/rl"))[0]["test"]
+    test = record()["test"]
     assert isinstance(test, dict)
     assert here("rl", "evaluate", FOLDER, "--json").json()["rewards"] == test["rewards"]
-    shown = here(
-        "rl", "evaluate", next(Path("runs/rl/rl").glob("CartPole-v1-dtsemnet-1-*.json")), "--episodes", 5
-    ).stdout
+    shown = here("rl", "evaluate", Path(FOLDER, "best.json"), "--episodes", 5).stdout
     assert "CartPole-v1, 5 episodes, seeds 500 to 504" in shown
     assert f"mean {sum(test['rewards'][:5]) / 5:.2f}, standard error" in shown
 
 
-def test_evaluate_asks_for_the_environment_where_the_file_does_not_tell(here: Run, tmp_path: Path) -> None:
+def test_evaluate_needs_the_environment_if_the_file_does_not_state_it(here: Run, tmp_path: Path) -> None:
     bare = tmp_path / "bare.json"
     bare.write_text(Path(FOLDER, "best.json").read_text())
     assert "add --env" in here("rl", "evaluate", bare, code=1).stderr
@@ -100,28 +113,11 @@ def test_render_writes_a_film(here: Run, tmp_path: Path) -> None:
     assert (tmp_path / "film.gif").read_bytes().startswith(b"GIF8")
 
 
-def test_list_and_report_tell_what_is_recorded(here: Run, tmp_path: Path) -> None:
-    assert "records: 1 in runs/rl" in here("rl", "list").stdout
-    done = here("rl", "report", "CartPole-v1", "--out", tmp_path)
-    assert "dtsemnet (" in done.stdout
-    assert "standard deviation over seeds" in done.stdout
-    assert (tmp_path / "figures" / "rl-CartPole-v1.png").read_bytes().startswith(b"\x89PNG")
-    assert "(figures/rl-CartPole-v1.png)" in (tmp_path / "REPORT-RL.md").read_text()
-    rows = here("rl", "report", "cartpole", "--json").json()["CartPole-v1"]
-    assert [row["seeds"] for row in rows if row["seeds"]] == [[1]]
+def test_records_of_all_runs_need_the_workshop(run: Run) -> None:
+    assert "needs the distribution dtsemnet-paper" in run("rl", "train", "CartPole-v1", "--record", "x", code=1).stderr
 
 
-def test_records_go_to_the_folder_of_the_paper_where_there_is_one(run: Run) -> None:
-    Path("paper").mkdir()
-    run("rl", "train", "CartPole-v1", *TINY, "--quiet")
-    assert len(records(Path("paper/results"))) == 1
-    assert len(list(Path("paper/results/rl").glob("CartPole-v1-dtsemnet-1-*.json"))) == 1
-    run("rl", "train", "CartPole-v1", "--seed", 2, *TINY, "--record", "elsewhere", "--runs", "there", "--quiet")
-    assert len(records(Path("elsewhere"))) == 1
-    assert Path("there/CartPole-v1/dtsemnet/2/best.json").is_file()
-
-
-def test_a_process_that_is_killed_is_taken_up_again(run: Run) -> None:
+def test_a_process_that_is_killed_is_resumed(run: Run) -> None:
     words = ["train", "CartPole-v1", "--steps", "2500", "--checkpoint", "0", "--set=judge_every=1000"]
     words += [
         "--set=n_steps=64",
@@ -136,16 +132,15 @@ def test_a_process_that_is_killed_is_taken_up_again(run: Run) -> None:
             time.sleep(0.01)
         process.send_signal(signal.SIGKILL)
         assert process.wait() == -signal.SIGKILL
-    assert not Path("runs/rl/rl.jsonl").exists()
+    assert not Path(FOLDER, "record.jsonl").exists()
     done = run("rl", *words)
     assert f"resuming {FOLDER}" in done.stderr
-    [record] = records(Path("runs/rl"))
-    curve = record["curve"]
-    assert isinstance(curve, dict)
-    assert curve["step"] == [1000, 2000, 2560]
+    assert record()["steps"] == 2560
+    judgements = [json.loads(line) for line in Path(FOLDER, "judgements.jsonl").read_text().splitlines()]
+    assert [judgement["step"] for judgement in judgements] == [1000, 2000, 2560]
 
 
-def test_interrupt_says_how_to_go_on(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupt_says_how_to_continue(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
@@ -184,10 +179,10 @@ def test_debug_reaches_the_verbs_of_the_verb(run: Run) -> None:
     assert isinstance(run("rl", "train", "Pong", "--debug", code=1).exception, ValueError)
 
 
-@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "list"])
+@pytest.mark.parametrize("verb", VERBS)
 def test_without_the_extra_each_verb_names_it(verb: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "stable_baselines3", None)
-    words = {"train": ["CartPole-v1"], "report": [], "render": ["x", "--out", "x.gif"]}.get(verb, ["x"])
+    words = {"train": ["CartPole-v1"], "render": ["x", "--out", "x.gif"]}.get(verb, ["x"])
     assert "pip install 'dtsemnet[rl]'" in run("rl", verb, *words, code=1).stderr
 
 

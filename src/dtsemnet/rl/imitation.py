@@ -30,7 +30,6 @@ from dtsemnet.rl.evaluation import act_by_tree, evaluate
 from dtsemnet.rl.training import Clock, Progress
 from dtsemnet.tree import Model, Tree, as_model
 
-
 __all__ = ["imitate", "viper"]
 
 Advice = Callable[[Array], tuple[Any, float]]

@@ -8,7 +8,6 @@ learns the same policy with them and without.
 from __future__ import annotations
 
 import json
-import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,18 +18,16 @@ from typing import Any, TypeAlias
 
 import gymnasium as gym
 import numpy as np
-import stable_baselines3
-import torch
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback, CallbackList
 from stable_baselines3.common.vec_env import VecNormalize
 
-import dtsemnet
 from dtsemnet.rl.checkpoints import CheckpointCallback
 from dtsemnet.rl.evaluation import JUDGING_EPISODES, JUDGING_SEEDS, TEST_SEEDS, evaluate, is_tree, summary
 from dtsemnet.rl.extraction import policy_tree
 from dtsemnet.tree import Model
 from dtsemnet.tree.file import write_atomically
+from dtsemnet.versions import versions
 
 __all__ = [
     "CHECKPOINT",
@@ -350,14 +347,8 @@ def read_lines(path: Path) -> list[Record]:
 
 def date_and_versions() -> Record:
     """Give the end of a record: when it was written, and by which versions."""
-    versions = {
-        "dtsemnet": dtsemnet.__version__,
-        "stable-baselines3": stable_baselines3.__version__,
-        "gymnasium": gym.__version__,
-        "torch": str(torch.__version__),
-        "python": platform.python_version(),
-    }
-    return {"date": datetime.now(UTC).isoformat(timespec="seconds"), "versions": versions}
+    packages = ("dtsemnet", "stable-baselines3", "gymnasium", "torch", "python")
+    return {"date": datetime.now(UTC).isoformat(timespec="seconds"), "versions": versions(*packages)}
 
 
 def _check_seeds(judge_every: int, judging_seeds: Sequence[int], test_seeds: Sequence[int]) -> None:

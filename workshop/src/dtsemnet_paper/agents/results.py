@@ -11,7 +11,7 @@ from pathlib import Path
 from dtsemnet.rl.runs import RUNS, Run
 from dtsemnet.rl.training import Record, read_lines
 from dtsemnet.tree import Model
-from dtsemnet_paper.records import append_record, latest, mend, read_records
+from dtsemnet_paper.records import append_record, find_record, latest, mend, read_records
 
 __all__ = ["RECORDS", "ResultsFolder", "open_results", "read_results"]
 
@@ -42,8 +42,7 @@ class ResultsFolder:
 
     def find(self, run: Run) -> Record | None:
         """Find the newest record of a run."""
-        records = [record for record in read_records(self.folder / RECORDS) if record["key"] == run.key]
-        return records[-1] if records else None
+        return find_record(self.folder / RECORDS, run.key)
 
     def tree_file(self, run: Run) -> Path:
         """Name the model file of a run; a run with changed settings does not replace the usual one."""
