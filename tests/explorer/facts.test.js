@@ -85,7 +85,7 @@ test("a regressor with 2^17 leaves has a range of values and a colour for each l
     }),
     "rgb(10,20,30)",
   );
-  assert.equal(facts.line(~n), `Leaf ${n}: 131100, leaf ${n}`);
+  assert.equal(facts.line(~n), `Leaf ${n}: 131,100, leaf ${n}`);
 });
 
 test("the largest of many numbers is found without a call of many arguments", () => {

@@ -45,8 +45,8 @@ def type_into(browser, column: int, value: str) -> None:
 
 def region(browser) -> list[str]:
     """What holds in the leaf that is shown, without the links to the splits."""
-    lines = "return [...document.querySelectorAll('#node .region li')].map((line) => line.firstChild.textContent)"
-    return browser.execute_script(lines)
+    lines = browser.find_elements(By.CSS_SELECTOR, "#node .region li")
+    return [" ".join(part.text for part in line.find_elements(By.CLASS_NAME, "part")) for line in lines]
 
 
 def chosen(browser) -> int | None:
@@ -527,7 +527,7 @@ def test_a_regressor_with_131072_leaves_has_a_page(open_page, tmp_path):
     browser = open_page(to_html(tree, tmp_path / "page.html"))
     leaf = int(tree.apply([[0.0, 0.0]])[0])
     assert shown_leaf(browser) == str(leaf)
-    assert text(browser, "legend") == "0\n131000"
+    assert text(browser, "legend") == "0\n131,000"
     press(browser, Keys.ESCAPE, Keys.ARROW_DOWN, Keys.END, Keys.ARROW_RIGHT)
     assert chosen(browser) == ~(leaf + 1)
     press(browser, "/", "leaf 131071", Keys.ENTER)

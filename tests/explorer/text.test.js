@@ -7,8 +7,8 @@ import {
   plural,
   questionText,
   readEquation,
-  regionText,
-  sumText,
+  regionLines,
+  sumParts,
 } from "../../src/dtsemnet/explorer/page/text.js";
 import { categorical, describe, feature, number } from "./model.fixture.js";
 
@@ -39,7 +39,7 @@ const left = (weight, bias) => questionText(MODEL, equation(weight, bias), false
 test("numbers are rounded, with a true minus sign", () => {
   assert.deepEqual(
     [0, -0.123456, 123456, 1.5e-7, -2e9, Infinity, null, NaN].map((value) => numberText(value)),
-    ["0", "−0.1235", "123500", "1.5e−7", "−2e9", "∞", "–", "–"],
+    ["0", "−0.1235", "123,500", "1.5e−7", "−2e9", "∞", "–", "–"],
   );
   assert.deepEqual(
     [percentText(0.5), percentText(1e-6), plural(1, "row"), plural(1200, "row")],
@@ -48,9 +48,9 @@ test("numbers are rounded, with a true minus sign", () => {
 });
 
 test("sums are in raw units, the most influential term first", () => {
-  assert.equal(sumText(MODEL, equation([2, -1, 0, 0, 0], 3)), "−size + age − 7");
+  assert.equal(sumParts(MODEL, equation([2, -1, 0, 0, 0], 3)).join(" "), "−size + age − 7");
   assert.equal(
-    sumText(MODEL, equation([2, -1, 3, 4, 5], 0), 2),
+    sumParts(MODEL, equation([2, -1, 3, 4, 5], 0), 2).join(" "),
     "5 (colour missing) + 4 (colour = blue) + … 3 more terms − 10",
   );
 });
@@ -99,10 +99,10 @@ test("the region of a node has one interval for each number", () => {
     { split: 2, right: true },
   ];
   assert.deepEqual(
-    regionText(MODEL, (split) => splits[split], turns),
+    regionLines(MODEL, (split) => splits[split], turns),
     [
-      { text: "1 < size < 4", split: null },
-      { text: "size + 0.5 age − 5 ≤ 0", split: 1 },
+      { parts: ["1 < size < 4"], split: null },
+      { parts: ["size", "+ 0.5 age", "− 5", "≤ 0"], split: 1 },
     ],
   );
 });

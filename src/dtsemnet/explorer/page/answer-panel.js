@@ -3,10 +3,10 @@
 /** @import { Facts } from "./facts.js" */
 /** @import { Result } from "./routing.js" */
 
-import { bar, barTrack, fill, link, make } from "./elements.js";
+import { bar, barTrack, fill, link, make, phrase } from "./elements.js";
 import { largest } from "./facts.js";
 import { dot, leafClass } from "./routing.js";
-import { numberText, percentText, questionText } from "./text.js";
+import { numberText, percentText, questionParts } from "./text.js";
 
 export class AnswerPanel {
   /**
@@ -107,7 +107,7 @@ export class AnswerPanel {
         "li",
         { class: k === closest ? "closest" : null },
         this.#link(split),
-        make("span", { class: "step" }, questionText(model, facts.equation(split), true, 3)),
+        make("span", { class: "step" }, phrase(questionParts(model, facts.equation(split), true, 3))),
         make("span", { class: "margin", title: String(score) }, margin.join(" \u00b7 ")),
         barTrack(((score > 0 ? 1 : -1) * distance[k]) / most, true),
       );

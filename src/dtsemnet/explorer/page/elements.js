@@ -54,6 +54,15 @@ export function link(text, onclick) {
 }
 
 /**
+ * Pieces of text, between which alone a line is broken.
+ * @param {string[]} parts
+ * @returns {Child[]}
+ */
+export function phrase(parts) {
+  return parts.map((part, k) => [k ? " " : "", make("span", { class: "part" }, part)]);
+}
+
+/**
  * A bar of a chart: label, length between 0 and 1 (or -1 and 1 around a middle), text.
  * @param {string} label
  * @param {number} size

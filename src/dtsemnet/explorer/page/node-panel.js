@@ -6,10 +6,10 @@
 /** @import { Result } from "./routing.js" */
 /** @import { Equation, Term } from "./text.js" */
 
-import { bar, fill, link, make } from "./elements.js";
+import { bar, fill, link, make, phrase } from "./elements.js";
 import { largest } from "./facts.js";
 import { leafClass } from "./routing.js";
-import { countText, numberText, percentText, plural, questionText, regionText, sumText } from "./text.js";
+import { countText, numberText, percentText, plural, questionParts, regionLines, sumParts } from "./text.js";
 
 const AT_FIRST = 10; // weights shown before "Show all"
 
@@ -88,7 +88,7 @@ export class NodePanel {
         split,
         model.leaves === null ? "Weights, pixel by pixel" : "Weights, each times the spread of its pixel",
       ),
-      section("Goes right if", make("p", { class: "equation" }, questionText(model, equation, true, most))),
+      section("Goes right if", make("p", { class: "equation" }, phrase(questionParts(model, equation, true, most)))),
       met
         ? note(`Score of the input: ${numberText(met.score, 5)}, so it goes ${met.score > 0 ? "right" : "left"}.`)
         : null,
@@ -171,9 +171,9 @@ export class NodePanel {
     const { facts } = this,
       { model } = facts,
       proof = facts.proof(leaf);
-    const lines = regionText(model, (split) => facts.equation(split), facts.turns(~leaf));
-    const region = lines.map(({ text, split }) =>
-      make("li", {}, text, split === null ? null : make("span", { class: "origin" }, this.#link(split))),
+    const lines = regionLines(model, (split) => facts.equation(split), facts.turns(~leaf));
+    const region = lines.map(({ parts, split }) =>
+      make("li", {}, phrase(parts), split === null ? null : make("span", { class: "origin" }, this.#link(split))),
     );
     return [
       facts.rows(~leaf) ? this.#figure(~leaf, "Mean of the rows") : null,
@@ -270,7 +270,7 @@ export class NodePanel {
       several = model.nOutputs > 1,
       at = leaf * model.nOutputs + o;
     const equation = this.facts.answer(leaf, o);
-    const parts = [make("p", { class: "equation" }, sumText(model, equation, 6))];
+    const parts = [make("p", { class: "equation" }, phrase(sumParts(model, equation, 6)))];
     if (model.lower !== null || model.upper !== null) {
       const [low, high] = [model.lower ? model.lower[at] : -Infinity, model.upper ? model.upper[at] : Infinity];
       parts.push(note(`Guard: kept within ${numberText(low)} and ${numberText(high)}.`));

@@ -10,9 +10,10 @@
  * @typedef {{ at: number, strict: boolean }} End
  *
  * What a split asks, if it reads one column alone. `missing` is the answer for a missing value, null if the column
- * has no indicator; `wanted` is the answer for a value that is among the names.
+ * has no indicator; `wanted` is the answer for a value that is among the names;
+ * `isMissing` says that the first name stands for a missing value.
  * @typedef {{ feature: number, above: boolean, at: number, missing: boolean | null }} Threshold
- * @typedef {{ column: number, names: string[], wanted: boolean }} Choice
+ * @typedef {{ column: number, names: string[], isMissing: boolean, wanted: boolean }} Choice
  */
 
 const AT_MOST = "\u2264",
@@ -22,21 +23,33 @@ const AT_MOST = "\u2264",
 const thousands = new Intl.NumberFormat("en-US");
 
 /**
+ * A number for reading, as display_number of dtsemnet.tree.wording writes it: so many significant digits, a true minus
+ * sign, thousands set apart in numbers that were rounded to them. A dash if there is no number.
  * @param {number | null} value
  * @param {number} digits
  */
 export function numberText(value, digits = 4) {
   if (value === null || Number.isNaN(value)) return "\u2013";
-  if (!Number.isFinite(value)) return `${value > 0 ? "" : MINUS}\u221e`;
-  const size = Math.abs(value);
-  const text =
-    size !== 0 && (size >= 1e6 || size < 1e-4)
-      ? value
-          .toExponential(digits - 1)
-          .replace(/\.?0+e/, "e")
-          .replace("e+", "e")
-      : String(Number(value.toPrecision(digits)));
-  return text.replace(/-/g, MINUS);
+  const sign = value < 0 ? MINUS : "",
+    size = Math.abs(value);
+  if (size === Infinity) return `${sign}\u221e`;
+  const [mantissa, exponent] = rounded(size, digits).split("e");
+  if (Number(exponent) >= -4 && Number(exponent) < digits) return sign + Number(`${mantissa}e${exponent}`);
+  if (size >= 10 && size < 1e7) return sign + thousands.format(Number(`${mantissa}e${exponent}`));
+  return `${sign}${Number(mantissa)}e${exponent.replace("+", "").replace("-", MINUS)}`;
+}
+
+/**
+ * A number that is not negative, with so many digits and an exponent. Python rounds ties to even, toExponential up.
+ * @param {number} size
+ * @param {number} digits
+ */
+function rounded(size, digits) {
+  const [all, exponent] = size.toExponential(60).split("e"),
+    kept = all.slice(0, digits + 1),
+    isTie = /^50*$/.test(all.slice(digits + 1));
+  if (isTie && Number(kept.at(-1)) % 2 === 0) return `${kept}e${exponent}`;
+  return size.toExponential(digits - 1);
 }
 
 /** @param {number} n */
@@ -73,10 +86,10 @@ export function readEquation(model, weight, start, bias) {
   let before = 0; // raw weight of the feature before
   for (let j = 0; j < model.nFeatures; j++) {
     const { scale, shift, fill, spread } = model.features[j];
-    const w = fill === null ? weight[start + j] : weight[start + j] + before * fill;
-    before = w * scale;
-    if (w === 0) continue;
-    bias += w * shift;
+    const w = weight[start + j];
+    before = fill === null ? w * scale : w + before * fill;
+    if (w !== 0) bias += w * shift;
+    // Influence measures a missing number at its fill: at 0 it would seem to move the sum far.
     if (before !== 0) terms.push({ feature: j, weight: before, influence: Math.abs(w) * spread });
   }
   // If no term has influence (constant columns), the weights themselves decide.
@@ -85,17 +98,18 @@ export function readEquation(model, weight, start, bias) {
 }
 
 /**
- * A sum as text, with at most so many terms.
+ * A sum as pieces of text, between which a line may be broken, with at most so many terms.
  * @param {Model} model
  * @param {Equation} equation
  * @param {number} most
  */
-export function sumText(model, equation, most = Infinity) {
-  let text = "";
+export function sumParts(model, equation, most = Infinity) {
+  /** @type {string[]} */
+  const parts = [];
   /** @type {(value: number, part: string) => void} */
   const add = (value, part) => {
-    if (text === "") text = (value < 0 ? MINUS : "") + part;
-    else text += ` ${value < 0 ? MINUS : "+"} ${part}`;
+    const sign = value < 0 ? MINUS : "+";
+    parts.push(parts.length ? `${sign} ${part}` : value < 0 ? sign + part : part);
   };
   const shown = equation.terms.slice(0, most);
   for (const { weight, feature } of shown) {
@@ -105,27 +119,33 @@ export function sumText(model, equation, most = Infinity) {
   }
   const rest = equation.terms.length - shown.length;
   if (rest > 0) add(1, `\u2026 ${plural(rest, "more term")}`);
-  if (equation.bias !== 0 || text === "") add(equation.bias, numberText(Math.abs(equation.bias)));
-  return text;
+  if (equation.bias !== 0 || !parts.length) add(equation.bias, numberText(Math.abs(equation.bias)));
+  return parts;
 }
 
 /**
- * What sends an input right, or left, at a split.
+ * What sends an input right, or left, at a split, as pieces of text between which a line may be broken.
  * @param {Model} model
  * @param {Equation} equation
  * @param {boolean} right
  * @param {number} most  terms or categories to show
  */
-export function questionText(model, equation, right, most = Infinity) {
+export function questionParts(model, equation, right, most = Infinity) {
   const one = readThreshold(model, equation);
   if (one !== null) {
     const sign = one.above ? (right ? ">" : AT_MOST) : right ? "<" : AT_LEAST;
-    return `${model.features[one.feature].label} ${sign} ${numberText(one.at)}${missingText(one.missing, right)}`;
+    return [`${model.features[one.feature].label} ${sign} ${numberText(one.at)}${missingText(one.missing, right)}`];
   }
   const choice = readChoice(model, equation);
-  if (choice !== null) return choiceText(model, choice, right, most);
-  return `${sumText(model, equation, most)} ${right ? ">" : AT_MOST} 0`;
+  if (choice !== null) return choiceParts(model, choice, right, most);
+  return [...sumParts(model, equation, most), `${right ? ">" : AT_MOST} 0`];
 }
+
+/**
+ * The same in one piece.
+ * @type {typeof questionParts extends (...args: infer A) => string[] ? (...args: A) => string : never}
+ */
+export const questionText = (...split) => questionParts(...split).join(" ");
 
 /**
  * What holds on the way to a node. Splits on one number are merged to an interval, whose line names no split.
@@ -133,8 +153,8 @@ export function questionText(model, equation, right, most = Infinity) {
  * @param {(split: number) => Equation} equationOf
  * @param {Turn[]} turns
  */
-export function regionText(model, equationOf, turns) {
-  /** @typedef {{ text: string, split: number | null }} Line */
+export function regionLines(model, equationOf, turns) {
+  /** @typedef {{ parts: string[], split: number | null }} Line */
   /** @type {Map<number, { low: End | null, high: End | null, missing: boolean | null, line: Line }>} */
   const intervals = new Map();
   /** @type {Line[]} */
@@ -143,7 +163,7 @@ export function regionText(model, equationOf, turns) {
     const equation = equationOf(split),
       one = readThreshold(model, equation);
     if (one === null) {
-      lines.push({ text: questionText(model, equation, right, equation.terms.length > 12 ? 6 : Infinity), split });
+      lines.push({ parts: questionParts(model, equation, right, equation.terms.length > 12 ? 6 : Infinity), split });
       continue;
     }
     let interval = intervals.get(one.feature);
@@ -152,7 +172,7 @@ export function regionText(model, equationOf, turns) {
         low: null,
         high: null,
         missing: one.missing === null ? null : true,
-        line: { text: "", split: null },
+        line: { parts: [], split: null },
       };
       intervals.set(one.feature, interval);
       lines.push(interval.line);
@@ -164,9 +184,10 @@ export function regionText(model, equationOf, turns) {
     if (end === null || closer || (one.at === end.at && right)) interval[side] = { at: one.at, strict: right };
     interval.missing &&= one.missing === right;
     const { low, high, missing } = interval;
-    interval.line.text = intervalText(model.features[one.feature].label, low, high) + missingText(missing, true);
+    interval.line.parts = [intervalText(model.features[one.feature].label, low, high) + missingText(missing, true)];
   }
-  return lines.filter((line, k) => lines.findIndex(({ text }) => text === line.text) === k);
+  const texts = lines.map(({ parts }) => parts.join(" "));
+  return lines.filter((_, k) => texts.indexOf(texts[k]) === k);
 }
 
 /**
@@ -202,7 +223,8 @@ function readChoice({ features }, { terms, bias }) {
   const wanted = !(bias > 0);
   const named = terms.filter(({ weight }) => weight + bias > 0 === wanted).sort((a, b) => a.feature - b.feature);
   if (!named.length) return null;
-  return { column, wanted, names: named.map(({ feature }) => features[feature].category ?? "missing") };
+  const names = named.map(({ feature }) => features[feature].category ?? "missing");
+  return { column, wanted, names, isMissing: features[named[0].feature].kind === "missing" };
 }
 
 /**
@@ -211,14 +233,18 @@ function readChoice({ features }, { terms, bias }) {
  * @param {boolean} right
  * @param {number} most
  */
-function choiceText({ columns }, { column, names, wanted }, right, most) {
+function choiceParts({ columns }, { column, names, isMissing, wanted }, right, most) {
   const { name } = columns[column],
     among = wanted === right;
-  if (names.length === 1 && names[0] === "missing") return `${name} is ${among ? "" : "not "}missing`;
-  if (names.length === 1) return `${name} ${among ? "=" : "\u2260"} ${names[0]}`;
+  if (names.length === 1 && isMissing) return [`${name} is ${among ? "" : "not "}missing`];
+  if (names.length === 1) return [`${name} ${among ? "=" : "\u2260"} ${names[0]}`];
   const shown = names.slice(0, most);
   if (shown.length < names.length) shown.push(`\u2026 ${countText(names.length - shown.length)} more`);
-  return `${name} ${among ? "in" : "not in"} {${shown.join(", ")}}`;
+  const last = shown.length - 1;
+  return shown.map((category, k) => {
+    const start = k === 0 ? `${name} ${among ? "in" : "not in"} {` : "";
+    return `${start}${category}${k < last ? "," : "}"}`;
+  });
 }
 
 /**
