@@ -41,17 +41,9 @@ import numpy as np
 from dtsemnet.arrays import Floats
 from dtsemnet.explorer.packing import pack
 from dtsemnet.explorer.rows import GivenRows
-from dtsemnet.tree import Column, Feature, Identity, Model, raw_view
+from dtsemnet.tree import Column, Feature, Identity, Model, ReadableView, class_colors
 
 __all__ = ["describe"]
-
-# Colours that people with any kind of colour vision can tell apart: Okabe and Ito's for up to seven classes, Tol's
-# muted set beyond; after ten they repeat, and names tell classes apart.
-_FEW = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b8a800")
-_MANY = (
-    *("#4b3fb0", "#66b8e0", "#3fa294", "#1c7d3c", "#9a9a3a"),
-    *("#d3b95a", "#cc6677", "#943058", "#aa4499", "#8a8a8a"),
-)
 
 
 def describe(
@@ -85,18 +77,13 @@ def describe(
         "children": tree.topology.children.tolist(),
         **{name: None if array is None else pack(array) for name, array in arrays.items()},
         "classes": classes,
-        "palette": _palette(len(classes or ())),
+        "palette": class_colors(len(classes or ())),
         "squash": None if isinstance(squash, Identity) else {"low": list(squash.low), "high": list(squash.high)},
         "rows": None if rows is None else rows.sample(max_rows),
         "leaves": None if rows is None else rows.leaves(),
         "image": None if image_shape is None else _image(image_shape, rows),
         "proofs": None if proofs is None else _proofs(proofs),
     }
-
-
-def _palette(n_classes: int) -> list[str]:
-    colours = _FEW if n_classes <= len(_FEW) else _MANY
-    return [colours[k % len(colours)] for k in range(n_classes)]
 
 
 def _proofs(report: Any) -> dict[str, Any]:
@@ -123,7 +110,7 @@ def _feature(feature: Feature, spread: float) -> dict[str, Any]:
 
 
 def _columns(model: Model, rows: GivenRows | None) -> list[dict[str, Any]]:
-    described = []
+    view, described = ReadableView.of(model).filled, []
     for index, column in enumerate(model.encoder.columns):
         entry: dict[str, Any] = {
             "name": column.name,
@@ -132,18 +119,16 @@ def _columns(model: Model, rows: GivenRows | None) -> list[dict[str, Any]]:
         }
         entry |= {field: getattr(column, field) for field in ("fill", "center", "scale", "lower", "upper")}
         if column.categories is None:
-            entry |= _slider(model, rows, index)
+            values = np.empty(0) if rows is None else rows.known(index)
+            weight = view.weight[:, model.encoder.features_of_column[index].start]
+            # The slider spans the rows if there are any; else what the encoder, or else the splits, let one guess.
+            entry |= (
+                _range_of_values(values)
+                if len(values)
+                else _range_of_column(column) or _range_of_splits(column, weight, view.bias)
+            )
         described.append(entry)
     return described
-
-
-def _slider(model: Model, rows: GivenRows | None, index: int) -> dict[str, Any]:
-    """The ends and the start of a slider: from the rows if there are any, else from the encoder or the splits."""
-    values = np.empty(0) if rows is None else rows.known(index)
-    if len(values):
-        return _range_of_values(values)
-    column = model.encoder.columns[index]
-    return _range_of_column(column) or _range_of_splits(model, index)
 
 
 def _range_of_values(values: Floats) -> dict[str, Any]:
@@ -165,16 +150,15 @@ def _range_of_column(column: Column) -> dict[str, Any] | None:
     return _range(min(ends), max(ends), start)
 
 
-def _range_of_splits(model: Model, index: int) -> dict[str, Any]:
+def _range_of_splits(column: Column, weight: Floats, bias: Floats) -> dict[str, Any]:
     """Where most splits cut the column while the others are 0: a guess at its size if no rows are given."""
-    view, feature = raw_view(model).tree, model.encoder.features_of_column[index].start
-    used = view.weight[:, feature] != 0
+    used = weight != 0
     with np.errstate(over="ignore"):
-        cuts = -view.bias[used] / view.weight[used, feature]
+        cuts = -bias[used] / weight[used]
     cuts = cuts[np.isfinite(cuts)]
     low, high = (float(end) for end in np.quantile(cuts, [0.1, 0.9], method="nearest")) if len(cuts) else (0.0, 0.0)
     low, high = min(0.0, 2 * low), max(0.0, 2 * high)
-    return _range(*((low, high) if low < high else (-1.0, 1.0)), model.encoder.columns[index].fill)
+    return _range(*((low, high) if low < high else (-1.0, 1.0)), column.fill)
 
 
 def _range(low: float, high: float, start: float) -> dict[str, Any]:
