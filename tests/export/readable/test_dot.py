@@ -67,7 +67,7 @@ def test_odd_names_are_said_as_they_are(kind):
 def test_equations_are_in_raw_units_largest_first():
     tree = Tree(Topology.complete(1), [[0.5, -2.0, 0.0, 1e-9]], [1.25], [[1.0], [2.0]])
     nodes, _ = parse(to_dot(tree, max_terms=2).text)
-    assert nodes["split0"]["label"] == "-2 x1 + 0.5 x0 + (1 smaller term) + 1.25 > 0"
+    assert nodes["split0"]["label"] == "-2 x1 + 0.5 x0 + … 1 more term + 1.25 > 0"
 
 
 def test_shares_of_rows_add_up():
