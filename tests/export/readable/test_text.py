@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dtsemnet.export import to_text
-from dtsemnet.export.readable.text_digits import fold_small
+from dtsemnet.export.readable.printed_tree import fold_small
 from dtsemnet.tree import Column, Encoder, Model, TanhScale, Topology, Tree
 from dtsemnet.tree.wording import number_text, outward_text
 from strategies import points, trees, wild_points, wild_trees
@@ -266,7 +266,7 @@ def test_the_map_behind_the_leaves_and_brackets_are_told():
     tree = Tree(Topology.complete(1), [[1, 0, 0, 1, 0, 0, 0, 1, 0]], [-1.0], [[0.0], [1.0]])
     assert to_text(Model(Encoder(COLUMNS), tree, TanhScale(0.0, 5.0))).split("\n")[-2:] == [
         "output: low + (tanh(v) + 1) / 2 * (high - low), TanhScale(low=(0.0,), high=(5.0,))",
-        "A term in brackets, such as (colour = red), counts where it holds. A missing number counts as 0.",
+        "A term in brackets, such as (colour = red), counts if it holds. A missing number counts as 0.",
     ]
 
 

@@ -1,10 +1,10 @@
-"""One prediction, explained exactly: the way to the leaf, and what the leaf adds up.
+"""One prediction, explained exactly: the path to the leaf, and the sum in the leaf.
 
 A tree needs no approximation to be explained. The path is a list of splits with their scores.
-How far a row is from another branch is told for each column on its own: the nearest value of
-that column, all else equal, with which the split answers otherwise; it is tried on the model
-before it is told. In a linear leaf the output is a sum, and so is its attribution: column
-``j`` adds ``coef_j * x_j``, or ``coef_j * (x_j - mean_j)`` against the mean of background rows.
+How far a row is from another branch is given for each column on its own: the nearest value of
+that column, all else equal, with which the split answers otherwise. Each such value is tried on
+the model first. In a linear leaf the output is a sum, and so is its attribution: column ``j``
+adds ``coef_j * x_j``, or ``coef_j * (x_j - mean_j)`` against the mean of background rows.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from dtsemnet.arrays import Array, Floats
-from dtsemnet.export.readable.words_explanation import Attribution, Contribution, Explanation, Flip, Step
+from dtsemnet.export.readable.explanation import Attribution, Contribution, Explanation, Flip, Step
 from dtsemnet.tree import Topology, Tree
 from dtsemnet.tree.encoder import is_missing
 from dtsemnet.tree.view import ReadableView
-from dtsemnet.tree.wording import Digits, write_question
+from dtsemnet.tree.wording import Digits, Sum, largest_terms, write_question
 
 __all__ = ["Attribution", "Contribution", "Explanation", "Flip", "Step", "explain"]
 
@@ -38,14 +38,14 @@ def explain(tree: Any, x: Any, *, background: Any = None) -> Explanation:
     x : one row
         A sequence of values, a mapping or pandas Series by column name, or a table or array of one row.
     background : array_like or data frame, optional
-        Rows to compare with, such as the training rows. Attributions then tell the difference to a row that holds
+        Rows to compare with, such as the training rows. Attributions then give the difference to a row that holds
         the mean of each column, distances are measured in standard deviations, and the text lists first what needs
         the smallest change in them. Without it, attributions start at 0.
 
     Returns
     -------
     Explanation
-        ``print`` shows it; ``to_dict()`` gives plain values. Where leaves are linear,
+        ``print`` shows it; ``to_dict()`` gives plain values. If leaves are linear,
         ``baseline + sum of contributions`` is the output before the guard, to rounding.
 
     Examples
@@ -103,15 +103,15 @@ class _Case:
         tree, view = self.view.tree, self.view
         weight, bias = tree.weight[split], float(tree.bias[split])
         score = float(self.scores(split, self.encoded[None])[0])
-        asked = write_question(view, weight, bias, Digits.same(len(weight), _DIGITS), self.largest(weight))
+        question = write_question(view, weight, bias, Digits.same(len(weight), _DIGITS), self.largest(weight))
         distance = None
         if self.spread is not None:
             length = math.hypot(*(weight * self.spread).tolist())
             distance = abs(score) / length if length > 0 else None
         terms = self.contributions(weight, np.zeros(len(weight)))
         flips = {**self.numbers(split, score), **self.categories(split, score)}
-        ordered = tuple(flips[number] for number in sorted(flips))
-        return Step(split, " ".join(asked.parts), score, score > 0, bias, terms, ordered, distance)
+        ordered = tuple(flips[column] for column in sorted(flips))
+        return Step(split, " ".join(question.parts), score, score > 0, bias, terms, ordered, distance)
 
     def contributions(self, weight: Floats, mean: Floats) -> tuple[Contribution, ...]:
         """Give what each column with a weight adds, features of one column together."""
@@ -127,9 +127,7 @@ class _Case:
         coef = np.zeros(tree.n_features) if shown.coef is None else shown.coef[leaf, output]
         total = float(tree.value[leaf, output])
         if tree.coef is not None:
-            nothing = np.empty((0, tree.n_features))
-            line = Tree(Topology([]), nothing, [], [[total]], coef=[[tree.coef[leaf, output]]])
-            total = float(line.predict(self.encoded[None])[0])
+            total = float(Sum(tree.coef[leaf, output], total, (), 0)(self.encoded[None])[0])
         lower = None if tree.lower is None else float(tree.lower[leaf, output])
         upper = None if tree.upper is None else float(tree.upper[leaf, output])
         clipped, result = None, total
@@ -142,26 +140,26 @@ class _Case:
 
     def numbers(self, split: int, score: float) -> dict[int, Flip]:
         """For each column of numbers, step from the boundary outwards until the split itself answers otherwise."""
-        found: dict[int, Flip] = {}
-        boundary = {number: edge for number in range(len(self.row[0])) if (edge := self.edge(split, score, number))}
+        flips: dict[int, Flip] = {}
+        boundary = {index: edge for index in range(len(self.row[0])) if (edge := self.edge(split, score, index))}
         for k in range(_TRIES):
             # Nothing beyond the boundary at first, then a rounding error, doubled each time.
-            tried = {n: goal + (2.0 ** (k - 1) * unit if k else 0.0) for n, (goal, unit) in boundary.items()}
+            tried = {index: goal + (2.0 ** (k - 1) * unit if k else 0.0) for index, (goal, unit) in boundary.items()}
             if not tried:
                 break
             rows = np.repeat(self.encoded[None], len(tried), axis=0)
-            for place, (number, value) in enumerate(tried.items()):
-                rows[place, self.members[number][0]] = self.view.columns[number].map(value)
+            for row, (index, value) in zip(rows, tried.items()):
+                row[self.members[index][0]] = self.view.columns[index].map(value)
             turned = (self.scores(split, rows) > 0) != (score > 0)
-            for (number, value), flips in zip(tried.items(), turned):
-                if flips:
-                    del boundary[number]
-                    found[number] = self.flip(number, value)
-        return found
+            for (index, value), turns in zip(tried.items(), turned):
+                if turns:
+                    del boundary[index]
+                    flips[index] = self.flip(index, value)
+        return flips
 
-    def edge(self, split: int, score: float, number: int) -> tuple[float, float] | None:
+    def edge(self, split: int, score: float, index: int) -> tuple[float, float] | None:
         """Give the value of a column at which the score is 0, and a rounding error of it, signed to lead beyond."""
-        column, members = self.view.columns[number], self.members[number]
+        column, members = self.view.columns[index], self.members[index]
         missing = len(members) > 1 and self.features[members[1]] == 1
         if column.categories is not None or missing:
             return None
@@ -170,7 +168,7 @@ class _Case:
         if slope * scale == 0:
             return None
         goal = (float(self.features[members[0]]) - score / slope) / scale
-        goal += column.center if column.is_clipped else 0.0  # the view keeps a clipped number mapped
+        goal += column.center if column.is_clipped else 0.0  # the view does not fold the map of a clipped number
         size = float(np.abs(weight) @ np.abs(self.features)) + abs(float(self.view.tree.bias[split]))
         unit = math.ulp(max(abs(goal), size / abs(slope * scale)))
         if not math.isfinite(goal) or not math.isfinite(unit * 2.0**_TRIES):
@@ -178,9 +176,9 @@ class _Case:
         return goal, math.copysign(unit, slope * scale * (-1.0 if score > 0 else 1.0))
 
     def categories(self, split: int, score: float) -> dict[int, Flip]:
-        """For each column of categories, the one that turns the answer with the least change of the score."""
-        weight, found = self.view.model.tree.weight[split], {}
-        for number, (column, members) in enumerate(zip(self.view.columns, self.members)):
+        """For each column of categories, find the one that turns the answer with the least change of the score."""
+        weight, flips = self.view.model.tree.weight[split], {}
+        for index, (column, members) in enumerate(zip(self.view.columns, self.members)):
             if not column.categories or not weight[members].any():
                 continue
             rows = np.repeat(self.encoded[None], len(column.categories), axis=0)
@@ -190,8 +188,8 @@ class _Case:
             turned = np.flatnonzero((scores > 0) != (score > 0))
             if len(turned):
                 best = int(turned[np.argmin(np.abs(scores[turned] - score))])
-                found[number] = Flip(column.name, _plain(column.categories[best]), None, None, None)
-        return found
+                flips[index] = Flip(column.name, _plain(column.categories[best]), None, None, None)
+        return flips
 
     def scores(self, split: int, rows: Floats) -> Floats:
         """Score encoded rows at one split, as the model does."""
@@ -199,26 +197,25 @@ class _Case:
         alone = Tree(Topology.complete(1), tree.weight[[split]], tree.bias[[split]], [[0.0], [0.0]])
         return alone.scores(rows)[:, 0]
 
-    def flip(self, number: int, value: float) -> Flip:
+    def flip(self, index: int, value: float) -> Flip:
         """Compare a value of a column with that of the row and with the background."""
-        column, j = self.view.columns[number], self.members[number][0]
-        change = value - float(self.row[0, number])
+        column, j = self.view.columns[index], self.members[index][0]
+        change = value - float(self.row[0, index])
         if self.background is None or self.spread is None:
             return Flip(column.name, value, change, None, None)
         scale, shown = (abs(column.scale), column.map(value)) if column.is_clipped else (1.0, value)
         spread = float(self.spread[j]) / scale
-        held = self.background[:, j]
-        if len(self.members[number]) > 1:  # a missing number counts as 0 there, which is no value of the column
-            held = held[self.background[:, j + 1] == 0]
-        seen = bool(len(held) and held.min() <= shown <= held.max())
+        known = self.background[:, j]
+        if len(self.members[index]) > 1:  # a missing number counts as 0 there, which is no value of the column
+            known = known[self.background[:, j + 1] == 0]
+        seen = bool(len(known) and known.min() <= shown <= known.max())
         return Flip(column.name, value, change, change / spread if spread > 0 else None, seen)
 
     def largest(self, weight: Floats) -> list[int] | None:
-        """Name the terms to show where there are too many."""
+        """List the terms to show if there are too many."""
         if np.count_nonzero(weight) <= _LONGEST:
             return None
-        size = np.abs(weight * self.features)
-        return [int(j) for j in np.argsort(-size, kind="stable") if weight[j] != 0][:_CUT]
+        return largest_terms(weight, weight * self.features)[:_CUT]
 
 
 def _plain(value: Any) -> Any:

@@ -41,7 +41,7 @@ class Flip:
     value: Any
     """A number or a category, tried on the model."""
     change: float | None
-    """The value less the row's, None for a category."""
+    """The value minus that of the row, None for a category."""
     deviations: float | None
     """The change in standard deviations of the background, None without one, for a category, or if they do not vary."""
     seen: bool | None
@@ -58,7 +58,7 @@ class Flip:
 
 @dataclass(frozen=True)
 class Step:
-    """One split on the way."""
+    """One split on the path."""
 
     split: int
     question: str
@@ -74,7 +74,7 @@ class Step:
     distance: float | None
     """Euclidean distance to the hyperplane with each feature in standard deviations of the background.
 
-    None without a background, or where no feature of the split varies in it."""
+    None without a background, or if no feature of the split varies in it."""
 
     @property
     def nearest(self) -> tuple[Flip, ...]:
@@ -102,9 +102,9 @@ class Attribution:
     lower: float | None
     upper: float | None
     clipped: str | None
-    """``"lower"`` or ``"upper"`` where the guard moved the output, else None."""
+    """``"lower"`` or ``"upper"`` if the guard moved the output, else None."""
     output: float
-    """The output behind the guard."""
+    """The output after the guard."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class Explanation:
     outputs: tuple[Attribution, ...]
     """One for each output of a regressor; empty for a classifier."""
     remark: str
-    """How outputs are mapped to predictions, where they are."""
+    """How outputs are mapped to predictions, if they are."""
     compared: bool
     """Whether a background was given."""
 
@@ -170,13 +170,13 @@ def _step_lines(number: int, step: Step) -> list[str]:
 
 def _nearest(step: Step) -> str:
     """Say what would turn the answer, values that the background holds if there are any."""
-    found = step.nearest
-    near = [flip.text for flip in found if flip.seen is not False][:_FLIPS]
+    flips = step.nearest
+    near = [flip.text for flip in flips if flip.seen is not False][:_FLIPS]
     answer = "no" if step.yes else "yes"
     if near:
         return f"{answer} if {' or '.join(near)}"
-    if found:
-        return f"{answer} only outside the background, if {found[0].text}"
+    if flips:
+        return f"{answer} only outside the background, if {flips[0].text}"
     return "no column can turn this alone"
 
 
@@ -201,7 +201,7 @@ def _output_lines(name: str, output: Attribution, compared: bool) -> list[str]:
 
 
 def _addends(amounts: list[float]) -> list[str]:
-    """Write numbers with the same decimals below each other, so that what is shown adds up as shown."""
+    """Write numbers with the same decimals, so that what is shown adds up as shown."""
     largest = max(abs(amount) for amount in amounts)
     decimals = _DIGITS - 1 - (math.floor(math.log10(largest)) if largest > 0 else 0)
     if not -_DIGITS < decimals < 2 * _DIGITS:
@@ -232,7 +232,7 @@ def _guard(output: Attribution) -> str:
 
 
 def _table(head: list[str], rows: list[list[str]], numbers: int) -> str:
-    """Write a table in which one column holds numbers, so that they stand below each other."""
+    """Write a table in which one column holds numbers, aligned to the right."""
 
     def line(tag: str, cells: list[str]) -> str:
         sides = ["right" if k == numbers else "left" for k in range(len(cells))]

@@ -1,9 +1,9 @@
-"""A tree as a pandas table: one row a node, numbers in full and in raw units.
+"""A tree as a pandas table: one row per node, numbers in full and in raw units.
 
-Rows stand in the order of the lines of :func:`dtsemnet.export.to_text`: each node before those
+Rows are in the order of the lines of :func:`dtsemnet.export.to_text`: each node before those
 below it, the branch ``yes`` before ``no``. So the table can be read beside the text, filtered,
-joined and written to a spreadsheet. Names that come from the data stand behind a word of ours
-(``coef age``, ``share setosa``), so that no column of theirs can hide one of the table's.
+joined and written to a spreadsheet. Names that come from the data have a prefix (``coef age``,
+``share setosa``), so that no column of the data can hide one of the table.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dtsemnet.arrays import Array, Bools, Floats, Ints
-from dtsemnet.tree.view import ReadableView
+from dtsemnet.tree import LeafSurvey, ReadableView
 
 __all__ = ["to_frame"]
 
@@ -29,13 +29,13 @@ def to_frame(tree: Any, X: Any = None, y: Any = None) -> Any:
     X : array_like or data frame, optional
         Rows to count at each node.
     y : array_like of shape (n_samples,) or (n_samples, n_outputs), optional
-        Their targets, to tell how good the tree is at each node.
+        Their targets, to measure how good the tree is at each node.
 
     Returns
     -------
     pandas.DataFrame
-        Its index ``node`` is ``"split 0"`` or ``"leaf 3"``, numbered as in the tree. A leaf has one row; where a
-        regressor has several outputs, one for each, told apart by the column ``output``. Columns:
+        Its index ``node`` is ``"split 0"`` or ``"leaf 3"``, numbered as in the tree. A leaf has one row; if a
+        regressor has several outputs, one per output, numbered by the column ``output``. Columns:
 
         - ``parent``, ``branch``, ``depth``: the split above, the branch taken there, ``"yes"`` or ``"no"`` (both
           missing at the root), and the number of splits above.
@@ -43,10 +43,10 @@ def to_frame(tree: Any, X: Any = None, y: Any = None) -> Any:
         - ``coef <feature>``: weight at a split, slope in a linear leaf. A row takes ``yes`` at a split if
           ``intercept + sum of coef * feature > 0``. Features are columns in raw units, ``column = category`` (0 or 1)
           and ``column missing`` (0 or 1; the missing number itself counts as 0).
-        - ``lower``, ``upper``: the guard of regression leaves, where there is one.
+        - ``lower``, ``upper``: the guard of regression leaves, if there is one.
         - ``class``, ``share <class>``: the answer of a class leaf and the probabilities that it gives.
         - with ``X``: ``rows`` that come to the node, and ``row_share``, their share of all.
-        - with ``y``: of those rows, for classes ``rows <class>`` and ``accuracy``, else ``rmse``, both of the
+        - with ``y``: for those rows, with classes ``rows <class>`` and ``accuracy``, else ``rmse``, both of the
           predictions that the tree makes. At a split they cover all leaves below (and all outputs), at the root the
           whole tree.
 
@@ -82,27 +82,27 @@ def to_frame(tree: Any, X: Any = None, y: Any = None) -> Any:
     columns = {name: [content[k] for k in place] for name, content in columns.items()}
     columns |= _content(view, np.array([nodes[k][0] for k in place]), output)
     if X is not None:
-        seen = _seen(view, [node for node, *_ in nodes], X, y)
-        columns |= {name: part[place] if part.ndim == 1 else part[place, output] for name, part in seen.items()}
+        measured = _measured(view, [node for node, *_ in nodes], X, y)
+        columns |= {name: part[place] if part.ndim == 1 else part[place, output] for name, part in measured.items()}
     return pandas.DataFrame(columns).set_index("node")
 
 
 def _nodes(view: ReadableView) -> list[tuple[int, int | None, str | None, int]]:
     """List node, parent, branch and depth in the order of the text."""
     children = view.tree.topology.children.tolist()
-    found: list[tuple[int, int | None, str | None, int]] = []
+    nodes: list[tuple[int, int | None, str | None, int]] = []
     todo: list[tuple[int, int | None, str | None, int]] = [(0 if children else -1, None, None, 0)]
     while todo:
         node, parent, branch, depth = todo.pop()
-        found.append((node, parent, branch, depth))
+        nodes.append((node, parent, branch, depth))
         if node >= 0:
             left, right = children[node]
             todo += [(left, node, "no", depth + 1), (right, node, "yes", depth + 1)]
-    return found
+    return nodes
 
 
 def _content(view: ReadableView, node: Ints, output: Ints) -> dict[str, Any]:
-    """Numbers of splits and leaves; NaN (or None) where a node has none."""
+    """List the numbers of splits and leaves; NaN (or None) if a node has none."""
     tree, columns = view.tree, dict[str, Any]()
     split, leaf = node >= 0, ~node
     if not tree.is_classifier and tree.n_outputs > 1:
@@ -131,48 +131,35 @@ def _at_leaves(array: Floats, leaf: Ints, output: Ints, where: Bools) -> Floats:
     return column
 
 
-def _seen(view: ReadableView, nodes: list[int], X: Any, y: Any) -> dict[str, Array]:
-    """Count the rows at each node and judge the tree on them; one column for each output where they differ."""
-    model = view.model
-    leaf = model.apply(X)
-    rows = _below(view, nodes, np.bincount(leaf, minlength=model.tree.n_leaves))
-    columns: dict[str, Array] = {"rows": rows, "row_share": _ratio(rows, np.full(len(rows), len(leaf)))}
-    if y is None:
-        return columns
-    target, predicted = np.asarray(y), np.asarray(model.predict(X))
-    if target.ndim == 2 and target.shape[1] == 1 and predicted.ndim == 1:
-        target = target[:, 0]
-    if target.shape != predicted.shape:
-        raise ValueError(f"y must have shape {predicted.shape}, as the predictions for X have, got {target.shape}.")
-    if model.class_names is not None:
-        for name, label in zip(_distinct(model.class_names), model.class_names):
-            held = np.bincount(leaf, target == label, model.tree.n_leaves).astype(np.int64)
-            columns[f"rows {name}"] = _below(view, nodes, held)
-        right = np.bincount(leaf, target == predicted, model.tree.n_leaves)
-        columns["accuracy"] = _ratio(_below(view, nodes, right), rows)
-    else:
-        error = np.square(target.astype(np.float64) - predicted).reshape(len(leaf), -1)
-        mean = np.stack(
-            [_ratio(_below(view, nodes, np.bincount(leaf, part, model.tree.n_leaves)), rows) for part in error.T],
-            axis=1,
-        )
+def _measured(view: ReadableView, nodes: list[int], X: Any, y: Any) -> dict[str, Array]:
+    """Count the rows at each node and judge the tree on them; one column per output if they differ."""
+    survey = LeafSurvey.of(view.model, X, y, allow_unknown=True)
+
+    def at_nodes(per_leaf: Array) -> Array:
+        below = survey.below(per_leaf)
+        return np.array([per_leaf[~node] if node < 0 else below[node] for node in nodes])
+
+    rows = at_nodes(survey.count)
+    columns: dict[str, Array] = {"rows": rows, "row_share": _ratio(rows, np.full(len(rows), survey.n_rows))}
+    if view.model.class_names is not None and survey.class_count is not None and survey.n_correct is not None:
+        names = _distinct(view.model.class_names)
+        columns |= {f"rows {name}": count for name, count in zip(names, at_nodes(survey.class_count).T)}
+        columns["accuracy"] = _ratio(at_nodes(survey.n_correct), rows)
+    elif survey.squared_error is not None:
+        total = np.where(survey.count[:, None] > 0, survey.squared_error, 0.0) * survey.count[:, None]
+        error = _ratio(at_nodes(total), np.repeat(rows[:, None], total.shape[1], axis=1))
         # A leaf has a row for each output; a split has one row for all of them.
         is_split = np.array(nodes)[:, None] >= 0
-        columns["rmse"] = np.sqrt(np.where(is_split, mean.mean(axis=1, keepdims=True), mean))
+        columns["rmse"] = np.sqrt(np.where(is_split, error.mean(axis=1, keepdims=True), error))
     return columns
 
 
-def _below(view: ReadableView, nodes: list[int], of_leaf: Array) -> Array:
-    first, last = view.tree.topology.spans
-    return np.array([of_leaf[~i] if i < 0 else of_leaf[first[i] : last[i]].sum() for i in nodes])
-
-
 def _ratio(part: Array, whole: Array) -> Floats:
-    """Divide; NaN where nothing is there to divide by."""
-    return np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
+    """Divide; NaN if there is nothing to divide by."""
+    return np.divide(part, whole, out=np.full(part.shape, np.nan), where=whole > 0)
 
 
 def _distinct(names: tuple[Any, ...]) -> list[str]:
-    """Names as text; one that would stand twice, such as 1 and "1", gets its number behind it."""
+    """Write names as text; one that would occur twice, such as 1 and "1", gets its position appended."""
     texts = [str(name) for name in names]
     return [text if text not in texts[:k] else f"{text} ({k})" for k, text in enumerate(texts)]

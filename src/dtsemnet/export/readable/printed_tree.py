@@ -1,28 +1,45 @@
-"""The printed tree: every question and answer in words, and how it compares with the true tree.
+"""The printed tree: every split and leaf in words, and how it compares with the tree itself.
 
-Rows are sorted by the leaf that the model sends them to, so that the rows that meet a node are
-one slice. Each split is written for the rows that meet it. The printed tree is then walked by
-all rows, with the numbers as printed, and the leaves are compared.
+Rows are sorted by the leaf that the model sends them to, so that the rows that reach a node are
+one slice. Each split is written for the rows that reach it:
+
+* Its digits are the fewest, from 3 up, with which every row takes the same branch as in the tree.
+  They count at the term that moves the score most. The other numbers are rounded to the same
+  decimal place of the score: a weight whose term reaches a tenth as far gets one digit less.
+* A term is small if it moves the score of the rows by less than a share of the score's own
+  spread (both are standard deviations). Folding replaces it by its mean: the bias takes
+  ``w * mean(x)``.
+
+The printed tree is then walked by all rows, with the numbers as printed, and the leaves are compared.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from dtsemnet.arrays import Floats, Ints
-from dtsemnet.export.readable.text_digits import aligned, choose_digits, fold_small, spread
-from dtsemnet.tree.view import ReadableView
-from dtsemnet.tree.wording import Digits, Question, Sum, number_text, write_question, write_sum
+from dtsemnet.arrays import Bools, Floats, Ints
+from dtsemnet.tree import ReadableView
+from dtsemnet.tree.wording import (
+    MOST_DIGITS,
+    Digits,
+    Question,
+    Sum,
+    largest_terms,
+    number_text,
+    write_question,
+    write_sum,
+)  # fmt: skip
 
-__all__ = ["Printed", "print_tree"]
+__all__ = ["Folded", "Printed", "fold_small", "print_tree"]
 
-
-_DIGITS = 4  # where no rows tell how many are needed
-_ENOUGH = 2000  # rows that tell which terms of a long sum are the largest
+_DIGITS = 4  # if no rows say how many are needed
+_FEWEST_DIGITS = 3
+_FEWEST_DIGITS_OF_A_TERM = 2  # one digit would write 0.95 as 1
+_ENOUGH_ROWS = 2000  # to find the largest terms of a long sum
 _LONGEST, _CUT = 30, 8  # a sum of more terms than the first shows as many as the second
 
 
@@ -33,7 +50,7 @@ class Printed:
     view: ReadableView
     questions: list[Question]
     leaf_lines: list[list[tuple[str, ...]]]
-    """For each leaf the pieces of its lines: one line, or one a named output."""
+    """For each leaf the pieces of its lines: one line, or one per named output."""
     digits: tuple[int, int]
     """Fewest and most digits of a split."""
     n_folded: int
@@ -42,7 +59,7 @@ class Printed:
     n_moved: int | None
     """Rows that the printed tree sends to another leaf, None without rows."""
     output_error: float | None
-    """Largest difference between an output as printed and the tree's, where leaves are linear."""
+    """Largest difference between an output as printed and the tree's, if leaves are linear."""
 
 
 def print_tree(
@@ -103,9 +120,9 @@ class _Printer:
             middle = self.tree.topology.children[split, 0]
             middle = self.tree.topology.spans[1][middle] if middle >= 0 else ~middle + 1
             yes = self.leaf[self.start[first] : self.start[last]] >= middle
-        found, digits = choose_digits(self.view, weight, bias, rows, yes, shown)
+        question, digits = _choose_digits(self.view, weight, bias, rows, yes, shown)
         self.used.append(digits)
-        return found
+        return question
 
     def sums(self) -> list[list[Sum]]:
         """Write the linear models of all leaves, one for each output."""
@@ -124,7 +141,7 @@ class _Printer:
         if rows is None or self.digits is not None:
             digits = self.plain()
         else:
-            digits = aligned(weight, bias, rows, _DIGITS)
+            digits = _aligned(weight, bias, rows, _DIGITS)
         return write_sum(self.view, weight, bias, digits, self.shown(weight, rows))
 
     def leaf_lines(self, leaf: int, sums: list[list[Sum]]) -> list[tuple[str, ...]]:
@@ -167,11 +184,7 @@ class _Printer:
             return None
         assert self.rows is not None
         truth = self.view.model.tree.predict(self.encoded).reshape(len(self.rows), -1)
-        worst = 0.0
-        lower, upper = (
-            np.full(self.tree.value.shape, end) if given is None else given
-            for given, end in ((self.tree.lower, -np.inf), (self.tree.upper, np.inf))
-        )
+        worst, (lower, upper) = 0.0, self.tree.guard
         for leaf, equations in enumerate(sums):
             rows, wanted = self.slice(leaf, leaf + 1), truth[self.start[leaf] : self.start[leaf + 1]]
             for o, equation in enumerate(equations):
@@ -191,19 +204,18 @@ class _Printer:
         self.n_terms += int(np.count_nonzero(weight))
         if rows is None:
             return weight, bias, 0
-        found = fold_small(weight, bias, rows, self.fold)
-        self.n_folded += found.n_folded
-        return found
+        rest = fold_small(weight, bias, rows, self.fold)
+        self.n_folded += rest.n_folded
+        return rest
 
     def shown(self, weight: Floats, rows: Floats | None) -> list[int] | None:
-        """Name the terms to show where a sum is too long: the largest, largest first."""
+        """List the terms to show if a sum is too long: the largest, largest first."""
         n_terms = int(np.count_nonzero(weight))
         limit = self.max_terms or (n_terms if n_terms <= _LONGEST else _CUT)
         if n_terms <= limit:
             return None
-        some = None if rows is None else rows[:: len(rows) // _ENOUGH + 1]
-        size = spread(weight, some) * (weight != 0)
-        return [int(j) for j in np.argsort(-size, kind="stable") if weight[j] != 0][:limit]
+        some = None if rows is None else rows[:: len(rows) // _ENOUGH_ROWS + 1]
+        return largest_terms(weight, _spread(weight, some))[:limit]
 
 
 def _together(outputs: list[list[str]]) -> list[str]:
@@ -221,7 +233,7 @@ def _named(names: Sequence[str], outputs: list[list[str]]) -> list[list[str]]:
 
 
 def _classes(names: tuple[Any, ...], share: Floats) -> str:
-    """Name the class of a leaf, its share and, among three classes or more, who follows."""
+    """Name the class of a leaf, its share and, among three classes or more, the next classes."""
     order = np.argsort(-share, kind="stable")
     others = [f"{names[k]}: {_percent(share[k])}" for k in order[1:] if share[k] >= 0.005]
     if len(names) == 2:
@@ -232,3 +244,71 @@ def _classes(names: tuple[Any, ...], share: Floats) -> str:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.1f} %".replace(".0 ", " ")
+
+
+class Folded(NamedTuple):
+    """A linear function without its small terms."""
+
+    weight: Floats
+    bias: float
+    n_folded: int
+
+
+def _choose_digits(
+    view: ReadableView, weight: Floats, bias: float, rows: Floats, yes: Bools, shown: list[int] | None
+) -> tuple[Question, int]:
+    """Write a split with the fewest digits with which the rows answer as given, or with all that a double has."""
+    for digits in range(_FEWEST_DIGITS, MOST_DIGITS + 1):
+        question = write_question(view, weight, bias, _aligned(weight, bias, rows, digits), shown)
+        if np.array_equal(question(rows), yes):
+            break
+    return question, digits
+
+
+def _aligned(weight: Floats, bias: float, rows: Floats, digits: int) -> Digits:
+    """Choose digits of each weight and the bias so that all terms are rounded to the same decimal place of the sum.
+
+    Examples
+    --------
+    >>> _aligned(np.array([0.5, 0.5]), 1234.5, np.array([[100.0, 1.0]]), 3)
+    Digits(weight=array([3, 2]), bias=5, threshold=3)
+    """
+    reach = np.abs(rows).max(axis=0, initial=0.0)
+    with np.errstate(divide="ignore"):  # a term that never moves the score has order -inf
+        order = np.floor(np.log10(np.abs(weight)) + np.log10(reach))
+        constant = np.floor(np.log10(abs(bias)))
+    top = order.max(initial=-np.inf)
+    if digits >= MOST_DIGITS or not np.isfinite(top):  # all digits, or no rows to align to
+        return Digits.same(len(weight), digits)
+    wanted = np.clip(digits + order - top, _FEWEST_DIGITS_OF_A_TERM, MOST_DIGITS).astype(np.int64)
+    return Digits(wanted, int(np.clip(digits + constant - top, _FEWEST_DIGITS_OF_A_TERM, MOST_DIGITS)), digits)
+
+
+def _spread(weight: Floats, rows: Floats | None) -> Floats:
+    """Say how much each term moves the sum: its standard deviation over the rows; without rows, its weight."""
+    if rows is None or len(rows) < 2:
+        return np.abs(weight)
+    with np.errstate(over="ignore", invalid="ignore"):
+        size = np.abs(weight) * rows.std(axis=0)
+    return np.where(np.isfinite(size), size, np.inf)
+
+
+def fold_small(weight: Floats, bias: float, rows: Floats, fold: float) -> Folded:
+    """Leave out terms whose spread is below a share of the sum's spread, never the largest.
+
+    Examples
+    --------
+    >>> rows = np.array([[0.0, 1.0], [10.0, 1.1]])
+    >>> fold_small(np.array([1.0, 2.0]), -5.0, rows, 0.1)
+    Folded(weight=array([1., 0.]), bias=-2.9, n_folded=1)
+    """
+    if fold == 0 or len(rows) < 2:
+        return Folded(weight, bias, 0)
+    size = _spread(weight, rows)
+    with np.errstate(over="ignore", invalid="ignore"):
+        typical = float(Sum(weight, bias, (), 0)(rows).std())
+        small = (size < fold * typical) & (weight != 0) & (size < size.max(initial=0.0))
+        moved = bias + float(weight[small] @ rows[:, small].mean(axis=0))
+    if not np.isfinite(moved):  # numbers too large to speak of a spread
+        return Folded(weight, bias, 0)
+    return Folded(np.where(small, 0.0, weight), moved, int(small.sum()))

@@ -2,8 +2,8 @@
 
 Every split is a question in raw columns, every leaf an answer. A row for which an
 inequality holds takes the branch ``yes``; a point on the hyperplane takes ``no``, as it
-does in the tree. Numbers are rounded for reading, and where rows are given the printed
-tree is held against the true one: the last lines say how many rows it sends elsewhere.
+does in the tree. Numbers are rounded for reading. If rows are given, the printed tree is
+compared with the tree itself: the last lines say how many rows it sends to another leaf.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dtsemnet.export.readable.text_print import Printed, print_tree
+from dtsemnet.export.readable.printed_tree import Printed, print_tree
 from dtsemnet.tree import Tree
 from dtsemnet.tree.view import ReadableView
 from dtsemnet.tree.wording import MOST_DIGITS, number_text
@@ -45,13 +45,13 @@ def to_text(
         they take the same branch as in the tree; without rows, 4.
     fold : float, default=0.0
         Leave out terms that move a sum by less than this share of the sum's own spread over the rows of its node,
-        and put their mean into the constant. The last lines tell the effect.
+        and put their mean into the constant. The last lines say what that changes.
     max_terms : int, optional
         Terms of a sum that are shown; of longer ones the largest. By default all up to 30, else the largest 8.
     width : int or None, default=100
         Longer lines are broken before a term; None leaves them.
     output_names : sequence of str, optional
-        Of a regressor: names of its outputs, each of which then has a line of its own at every leaf.
+        Names of the outputs of a regressor, each of which then has a line of its own at every leaf.
 
     Returns
     -------
@@ -84,7 +84,7 @@ def to_text(
     if isinstance(fold, bool) or not isinstance(fold, (int, float)) or not 0 <= fold < 1:
         raise ValueError(f"fold must be a share, 0 <= fold < 1, got {fold!r}.")
     if fold and X is None:
-        raise ValueError(f"fold={fold} needs rows to tell which terms are small; pass X.")
+        raise ValueError(f"fold={fold} needs rows to find which terms are small; pass X.")
     view = ReadableView.of(tree)
     if output_names is not None:
         _check_names(output_names, view.tree)
@@ -96,7 +96,7 @@ def to_text(
 def _lines(printed: Printed, width: int | None) -> list[str]:
     lines: list[str] = []
     children = printed.view.tree.topology.children.tolist()
-    # Node, what stands before it on its own line, and what stands before the lines below it.
+    # Node, the text before it on its own line, and the text before the lines below it.
     todo = [(0 if children else -1, "", "")]
     while todo:
         node, head, indent = todo.pop()
@@ -114,7 +114,7 @@ def _lines(printed: Printed, width: int | None) -> list[str]:
 
 
 def _broken(head: str, margin: str, parts: tuple[str, ...], width: int | None) -> list[str]:
-    """Lay out the pieces of a node, on further lines behind the margin where they do not fit."""
+    """Lay out the pieces of a node, on further lines behind the margin if they do not fit."""
     limit = None if width is None else max(width, len(margin) + _ROOM)
     lines, line = [], head + parts[0]
     for part in parts[1:]:
@@ -136,13 +136,13 @@ def _notes(printed: Printed) -> list[str]:
     brackets = [f.term for f in view.features if f.kind != "number" and f.term in shown]
     if brackets:
         missing = " A missing number counts as 0." * any(term.endswith(" missing)") for term in brackets)
-        notes.append(f"A term in brackets, such as {brackets[0]}, counts where it holds.{missing}")
+        notes.append(f"A term in brackets, such as {brackets[0]}, counts if it holds.{missing}")
     n_cut = sum(question.n_hidden > 0 for question in printed.questions)
     if n_cut:
         most = max(question.n_hidden for question in printed.questions)
         notes.append(
             f"{_count(n_cut, 'split')} of {len(printed.questions)} leave{'s' * (n_cut == 1)} out up to {most} terms: "
-            f"the text alone does not tell where rows go (max_terms={view.tree.n_features} shows all)."
+            f"the text alone does not say where rows go (max_terms={view.tree.n_features} shows all)."
         )
     if printed.n_moved is not None and (printed.n_folded or (printed.questions and not n_cut)):
         notes.append(_routing(printed))
