@@ -116,6 +116,8 @@ class EncodedDomain:
     def row(self, z: Floats) -> Array:
         """Turn features into a row of columns, up to rounding."""
         encoder = self.model.encoder
+        if encoder.is_identity:
+            return np.clip(z, self.column_lower, self.column_upper)
         row = np.empty(encoder.n_columns, dtype=np.float64 if encoder.is_numeric else object)
         for j, (column, part) in enumerate(zip(encoder.columns, encoder.features_of_column)):
             values = z[part]
@@ -359,7 +361,7 @@ def _bind_number(
                 f"integer names column {column.name!r}, which is mapped; only plain columns may be integers."
             )
     number, mark = part.start, part.stop - 1
-    least, most = sorted(column.map(end) for end in (low, high))
+    least, most = (low, high) if column.is_identity else sorted(column.map(end) for end in (low, high))
     box.integer[number] = integer
     if may_miss:
         if column.missing is None:

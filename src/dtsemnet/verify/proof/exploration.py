@@ -332,6 +332,7 @@ class Cuts:
         self.feature = np.argmax(tree.weight != 0, axis=1) if tree.n_splits else np.zeros(0, dtype=np.int64)
         self._direction, self._sign, self.directions = _parallel(tree)
         self._threshold: dict[int, tuple[float, float]] = {}
+        self._ranks = rank_of(encoded.lower).tolist(), rank_of(encoded.upper).tolist()
         pairs = enumerate(tree.topology.children.tolist())
         self._parent = {child: (split, side) for split, children in pairs for side, child in enumerate(children)}
 
@@ -411,12 +412,10 @@ class Cuts:
             def is_upper(x: float) -> bool:
                 return (w * x + b > 0) == (w > 0)
 
-            low, high = int(rank_of(self.encoded.lower[j])) - 1, int(rank_of(self.encoded.upper[j])) + 1
+            low, high = self._ranks[0][j] - 1, self._ranks[1][j] + 1
             # Rounding moves the threshold by few doubles at most, so a window around -b / w nearly always holds it.
-            with np.errstate(all="ignore"):
-                guess = np.float64(-b) / w
-            near = min(max(int(rank_of(guess)), low), high) if np.isfinite(guess) else low
-            for rank in (near - 4, near + 4):
+            guess = int(rank_of(-b / w))
+            for rank in (guess - 2, guess + 2):
                 if low < rank < high:
                     low, high = (low, rank) if is_upper(float(double_at(rank))) else (rank, high)
             while high - low > 1:
