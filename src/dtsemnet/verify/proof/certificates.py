@@ -25,17 +25,9 @@ import numpy as np
 from dtsemnet.arrays import Floats
 
 __all__ = [
-    "Farkas",
-    "LinearBound",
-    "Norm",
-    "box_minimum",
-    "combine",
-    "distance_bound",
-    "exact_dot",
-    "exact_value",
-    "round_down",
-    "round_up",
-]
+    "Farkas", "LinearBound", "Norm", "box_minimum", "combine", "distance_bound", "exact_dot", "exact_value",
+    "round_down", "round_up",
+]  # fmt: skip
 
 Norm = Literal["inf", "1", "2"]
 """How distances are measured: the largest change, the sum of changes, or the Euclidean norm."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,18 +27,9 @@ from dtsemnet.verify.proof.domain import Domain, Name
 from dtsemnet.verify.proof.linear_programs import Solution, interior
 
 __all__ = [
-    "EncodedDomain",
-    "MissingMark",
-    "bind",
-    "bind_around",
-    "column_number",
-    "deepest_point",
-    "row_numbers",
-    "points_inwards",
-    "points_towards",
-    "read_row",
-    "roundings",
-]
+    "EncodedDomain", "MissingMark", "bind", "bind_around", "column_number", "deepest_point", "row_numbers",
+    "points_inwards", "read_row", "roundings",
+]  # fmt: skip
 
 _UNIT = 2.0**-53
 
@@ -145,6 +137,20 @@ class EncodedDomain:
             z = np.where(self.integer, np.round(point), point)
             row = self.row(np.clip(z, lower, upper))
             if self.contains(row) and accepts(row):
+                return row
+        return None
+
+    def find_row_near(
+        self, points: Iterable[Floats], rows: tuple[Floats, Floats], box: tuple[Floats, Floats],
+        accepts: Callable[[Array], bool], known: Floats | None,
+    ) -> Array | None:  # fmt: skip
+        """Look for such a row on the way from points on the edge of a region to its inside, or to a known point."""
+        soft = np.ones(len(rows[0]), dtype=bool)
+        for point in points:
+            ways = [points_inwards(point, lambda: deepest_point(*rows, soft, box) if len(soft) else None)]
+            ways += [] if known is None else [points_inwards(point, lambda: known)]
+            row = self.find_row(chain.from_iterable(ways), *box, accepts)
+            if row is not None:
                 return row
         return None
 
@@ -284,16 +290,6 @@ def points_inwards(
         for share in 10.0 ** np.arange(-14.0, 1.0):
             yield point + share * (inside - point)
     yield from roundings(point)
-
-
-def points_towards(
-    point: Floats, rows: tuple[Floats, Floats], box: tuple[Floats, Floats], known: Floats | None
-) -> Iterator[Floats]:
-    """Points from one on the edge of a region to its deepest point, then to one that is known to lie in it."""
-    soft = np.ones(len(rows[0]), dtype=bool)
-    yield from points_inwards(point, lambda: deepest_point(*rows, soft, box) if len(soft) else None)
-    if known is not None:
-        yield from points_inwards(point, lambda: known)
 
 
 def deepest_point(rows: Floats, bound: Floats, soft: Bools, box: tuple[Floats, Floats]) -> Floats | None:

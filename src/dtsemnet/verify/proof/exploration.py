@@ -44,23 +44,9 @@ from dtsemnet.verify.proof.encoded_domain import EncodedDomain, bind, roundings
 from dtsemnet.verify.proof.linear_programs import interior
 
 __all__ = [
-    "LEFT",
-    "RIGHT",
-    "Cuts",
-    "Exploration",
-    "Interval",
-    "LeafStatus",
-    "Proof",
-    "Reachability",
-    "Region",
-    "Verdict",
-    "decide",
-    "explore",
-    "explore_leaves",
-    "explored_once",
-    "is_empty",
-    "rounding_bound",
-]
+    "LEFT", "RIGHT", "Cuts", "Exploration", "Interval", "LeafStatus", "Proof", "Reachability", "Region", "Verdict",
+    "decide", "explore", "explore_leaves", "explored_once", "is_empty", "rounding_bound",
+]  # fmt: skip
 
 LEFT, RIGHT = 0, 1
 MAX_BOXES = 2000

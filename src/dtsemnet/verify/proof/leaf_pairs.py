@@ -29,7 +29,9 @@ from dtsemnet.verify.proof.encoded_domain import EncodedDomain
 from dtsemnet.verify.proof.exploration import is_empty, rounding_bound
 from dtsemnet.verify.proof.linear_programs import Solution, minimise
 
-__all__ = ["Gap", "Line", "answers", "largest_gap", "line_range", "lines_of", "output_number", "product"]
+__all__ = [
+    "Gap", "Line", "answers", "class_number", "largest_gap", "line_range", "lines_of", "output_number", "product",
+]  # fmt: skip
 
 MAX_BOXES = 200
 MAX_NUMBERS = 50_000_000
@@ -106,12 +108,18 @@ def product(a: Tree, b: Tree) -> Tree:
     return Tree(Topology(children), weight, bias, np.zeros((n_leaves, 1)))
 
 
+def class_number(model: Model, label: Any, argument: str = "output") -> int:
+    """Find a class by its label."""
+    if model.class_names is None or label not in model.class_names:
+        known = "no classes, since it is a regressor" if model.class_names is None else f"{list(model.class_names)}"
+        raise ValueError(f"{argument} must be a class of the tree, got {label!r}; it has {known}.")
+    return model.class_names.index(label)
+
+
 def output_number(model: Model, output: Any) -> int:
     """Find an output by the label of its class, or by its number in a regressor."""
     if model.class_names is not None:
-        if output not in model.class_names:
-            raise ValueError(f"output must be a class of the tree, got {output!r}; it has {list(model.class_names)}.")
-        return model.class_names.index(output)
+        return class_number(model, output)
     if isinstance(output, bool) or not isinstance(output, (int, np.integer)) or not 0 <= output < model.tree.n_outputs:
         raise ValueError(f"output must be a number from 0 to {model.tree.n_outputs - 1}, got {output!r}.")
     return int(output)

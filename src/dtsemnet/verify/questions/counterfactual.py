@@ -20,6 +20,7 @@ from dtsemnet.tree import Model, as_model
 from dtsemnet.verify.proof.domain import Domain, Name
 from dtsemnet.verify.proof.encoded_domain import EncodedDomain, bind, column_number, read_row
 from dtsemnet.verify.proof.exploration import Cuts
+from dtsemnet.verify.proof.leaf_pairs import class_number
 from dtsemnet.verify.proof.nearest import NearestPoint, allow_for_maps, distance_from, nearest_leaf
 
 __all__ = ["Counterfactual", "counterfactual"]
@@ -89,9 +90,7 @@ def counterfactual(
     'yes' at cost 0.1: savings: 3 -> 4
     """
     model = as_model(tree)
-    if model.class_names is None or target not in model.class_names:
-        known = list(model.class_names) if model.class_names is not None else "none, since it is a regressor"
-        raise ValueError(f"target must be a class of the tree, got {target!r}; its classes are {known}.")
+    k = class_number(model, target, "target")
     if n < 1:
         raise ValueError(f"n must be at least 1, got {n!r}.")
     row = read_row(model, x)
@@ -100,7 +99,7 @@ def counterfactual(
     encoded = bind(model, whole).hold(row, held, categories=False)
     costs = _costs(model, encoded.column_lower, encoded.column_upper, cost)
     cuts, distance = Cuts(encoded), distance_from(encoded, row, "1", costs)
-    goal = model.tree.leaf_class == model.class_names.index(target)
+    goal = model.tree.leaf_class == k
     answers: list[Counterfactual] = []
     for _ in range(n):
         seen = frozenset(answer.leaf for answer in answers)

@@ -16,7 +16,7 @@ import numpy as np
 from dtsemnet.arrays import Array, Bools
 from dtsemnet.tree import Model, as_model
 from dtsemnet.verify.proof.domain import Domain
-from dtsemnet.verify.proof.encoded_domain import bind, points_towards
+from dtsemnet.verify.proof.encoded_domain import bind
 from dtsemnet.verify.proof.exploration import Cuts, Exploration, Reachability, explore_leaves
 from dtsemnet.verify.proof.leaf_pairs import Gap, answers, largest_gap, lines_of, product
 from dtsemnet.verify.questions.reachability import Answer
@@ -192,9 +192,7 @@ def _row_near(a: Model, b: Model, pairs: Exploration, pair: int, tolerance: floa
         return encoded.leaf_of(row) == pair and bool(_disagree(a, b, row[None], tolerance)[0])
 
     rows, right, _ = pairs.cuts.rows(region)
-    ways = (points_towards(point, (rows, right), box, inside) for point in gap.points)
-    found = (encoded.find_row(way, *box, differs) for way in ways)
-    return next((row for row in found if row is not None), None)
+    return encoded.find_row_near(gap.points, (rows, right), box, differs, inside)
 
 
 def _disagree(a: Model, b: Model, X: Any, tolerance: float) -> Bools:

@@ -29,7 +29,6 @@ from dtsemnet.arrays import Array, Bools, Floats
 from dtsemnet.tree import as_model
 from dtsemnet.verify.proof.certificates import exact_value, round_down
 from dtsemnet.verify.proof.domain import Domain
-from dtsemnet.verify.proof.encoded_domain import points_towards
 from dtsemnet.verify.proof.exploration import LEFT, RIGHT, Cuts, Exploration, explored_once, is_empty
 from dtsemnet.verify.proof.leaf_pairs import Line, answers, largest_gap, line_range, lines_of, output_number
 from dtsemnet.verify.proof.linear_programs import interior
@@ -228,8 +227,7 @@ class _Search:
             is_near = bool((np.abs(z - near) <= NEAR * (1 + np.abs(near))).all())
             return is_near and int(encoded.model.tree.apply(z[None])[0]) == leaf
 
-        way = points_towards(near, cuts.half_spaces(cuts.path_to(~leaf)), box, known)
-        return encoded.find_row(way, *box, reaches)
+        return encoded.find_row_near([near], cuts.half_spaces(cuts.path_to(~leaf)), box, reaches, known)
 
 
 def _touching_point(cuts: Cuts, point: Floats, split: int, nodes: tuple[int, int]) -> list[Fraction] | None:

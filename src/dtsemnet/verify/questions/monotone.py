@@ -19,7 +19,7 @@ import numpy as np
 from dtsemnet.arrays import Array, Bools, Floats
 from dtsemnet.tree import Encoder, Model, Tree, as_model
 from dtsemnet.verify.proof.domain import Domain, Name
-from dtsemnet.verify.proof.encoded_domain import EncodedDomain, bind, column_number, points_towards
+from dtsemnet.verify.proof.encoded_domain import EncodedDomain, bind, column_number
 from dtsemnet.verify.proof.exploration import Cuts, Interval, Proof, Reachability, explore_leaves
 from dtsemnet.verify.proof.leaf_pairs import Line, answers, largest_gap, line_range, lines_of, output_number, product
 from dtsemnet.verify.questions.reachability import AnswerStatus
@@ -260,9 +260,7 @@ def _conclude(
             continue
         known = verdict.witness
         points = [*([] if known is None else [known]), *gap.points]
-        ways = (points_towards(point, (rows, right), box, known) for point in points)
-        found = (steps.find_row(way, *box, falls) for way in ways)
-        row = next((row for row in found if row is not None), None)
+        row = steps.find_row_near(points, (rows, right), box, falls, known)
         if row is not None:
             low, high = steps.two_rows(row)
             backwards = float(low[steps.column]) > float(high[steps.column])

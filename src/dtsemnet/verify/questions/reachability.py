@@ -16,16 +16,11 @@ from dtsemnet.arrays import Array
 from dtsemnet.tree import Model, Tree, as_model, drop_leaves
 from dtsemnet.verify.proof.domain import Domain
 from dtsemnet.verify.proof.exploration import Exploration, Proof, Reachability, Verdict, explored_once
+from dtsemnet.verify.proof.leaf_pairs import class_number
 
 __all__ = [
-    "Answer",
-    "AnswerStatus",
-    "class_verdicts",
-    "never",
-    "possible_classes",
-    "prune_unreachable",
-    "reachable_leaves",
-]
+    "Answer", "AnswerStatus", "class_verdicts", "never", "possible_classes", "prune_unreachable", "reachable_leaves",
+]  # fmt: skip
 
 AnswerStatus = Literal["yes", "no", "undecided"]
 
@@ -151,10 +146,8 @@ def never(tree: Any, domain: Domain, output: Any, *, explored: Exploration | Non
     np.True_
     """
     model = as_model(tree)
-    if model.class_names is None or output not in model.class_names:
-        known = "no classes, since it is a regressor" if model.class_names is None else f"{list(model.class_names)}"
-        raise ValueError(f"output must be a class of the tree, got {output!r}; it has {known}.")
-    leaves = np.flatnonzero(model.tree.leaf_class == model.class_names.index(output))
+    k = class_number(model, output)
+    leaves = np.flatnonzero(model.tree.leaf_class == k)
     verdicts = explored_once(model, domain, explored).reachability.verdicts
     verdict = _best([verdicts[leaf] for leaf in leaves])
     if verdict.status == "reachable":

@@ -27,7 +27,7 @@ from dtsemnet.verify.proof.nearest import (
     distance_from,
     nearest_leaf,
     read_norm,
-)
+)  # fmt: skip
 
 __all__ = ["Certified", "Robustness", "RowStatus", "certify", "robustness"]
 
