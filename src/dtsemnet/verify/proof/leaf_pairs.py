@@ -53,6 +53,10 @@ class Line(NamedTuple):
         answer = answer if self.floor == -np.inf else max(answer, Fraction(self.floor))
         return answer if self.ceiling == np.inf else min(answer, Fraction(self.ceiling))
 
+    def __neg__(self) -> Line:
+        """The negative of the answer."""
+        return Line(-self.coef, -self.value, -self.ceiling, -self.floor, self.error)
+
 
 class Gap(NamedTuple):
     """Largest difference of two answers on a region."""

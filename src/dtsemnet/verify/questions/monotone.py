@@ -102,7 +102,7 @@ def monotone(
     if base.lower[moved] == base.upper[moved]:
         return Monotone("yes")  # the tree sees one number, whatever the column holds
     cuts = _StepCuts(_with_steps(base, j, moved))
-    lines = [_with_sign(line, sign) for line in lines_of(model.tree, o, base.lower, base.upper)]
+    lines = [line if sign > 0 else -line for line in lines_of(model.tree, o, base.lower, base.upper)]
     wanted = _may_fall(lines, cuts.steps, tolerance)
     is_flat = not any(line.coef.any() for line in lines)
     pairs = explore_leaves(cuts, wanted, stop_at_first=is_flat, time_limit=time_limit, progress=progress)
@@ -213,13 +213,6 @@ def _on_steps(tree: Tree, moved: int | None) -> Tree:
     """The tree on ``(z, t)``: read at ``z``, or at ``z + t e_j``."""
     step = np.zeros(tree.n_splits) if moved is None else tree.weight[:, moved]
     return Tree(tree.topology, np.column_stack([tree.weight, step]), tree.bias, np.zeros((tree.n_leaves, 1)))
-
-
-def _with_sign(line: Line, sign: float) -> Line:
-    """The answer, or its negative."""
-    if sign > 0:
-        return line
-    return Line(-line.coef, -line.value, -line.ceiling, -line.floor, line.error)
 
 
 def _may_fall(lines: list[Line], steps: _Steps, tolerance: float) -> Bools:

@@ -18,8 +18,8 @@ from dtsemnet.tree import TanhScale, as_model
 from dtsemnet.verify.proof.certificates import LinearBound, round_down
 from dtsemnet.verify.proof.domain import Domain
 from dtsemnet.verify.proof.encoded_domain import deepest_point, points_inwards
-from dtsemnet.verify.proof.exploration import Cuts, Exploration, Region, explored_once, is_empty, rounding_bound
-from dtsemnet.verify.proof.leaf_pairs import answers
+from dtsemnet.verify.proof.exploration import Cuts, Exploration, Region, explored_once, is_empty
+from dtsemnet.verify.proof.leaf_pairs import Line, answers, line_range, lines_of
 from dtsemnet.verify.proof.linear_programs import minimise
 from dtsemnet.verify.proof.nearest import read_norm
 
@@ -135,60 +135,53 @@ class _Best:
 
 
 class _Goal(NamedTuple):
-    """One leaf whose output, or its negative, is minimised: an affine function, clipped."""
+    """The output of one leaf, or its negative, which is minimised."""
 
     leaf: int
     output: int
     sign: float
-    coef: Floats
-    value: float
-    floor: float
-    ceiling: float
+    line: Line
 
 
 def _lowest(explored: Exploration, o: int, sign: float) -> Extreme:
     """Least value of ``sign`` times an output before the output map."""
     cuts, leaves, best = explored.cuts, explored.reachability, _Best()
-    tree, encoded = cuts.tree, cuts.encoded
-    floor, ceiling = (sign * end[:, o] for end in (tree.guard if sign > 0 else tree.guard[::-1]))
-    coef = np.zeros((tree.n_leaves, tree.n_features)) if tree.coef is None else sign * tree.coef[:, o]
-    value = sign * tree.value[:, o]
-    error = rounding_bound(coef, value, encoded.lower, encoded.upper) if tree.coef is not None else 0 * value
+    encoded = cuts.encoded
+    lines = [line if sign > 0 else -line for line in lines_of(cuts.tree, o, encoded.lower, encoded.upper)]
     allowed = []
     for leaf, (verdict, region) in enumerate(zip(leaves.verdicts, leaves.regions)):
         if verdict.witness is not None:
             _offer(cuts, verdict.witness, o, sign, best)
         if verdict.status != "unreachable":
-            least = np.where(coef[leaf] > 0, coef[leaf] * region.lower, coef[leaf] * region.upper).sum() + value[leaf]
-            least -= (2 + tree.n_features) * error[leaf]
-            allowed.append((float(np.clip(least, floor[leaf], ceiling[leaf])), leaf))
+            allowed.append((line_range(lines[leaf], region.lower, region.upper)[0], leaf))
     certified = np.inf
     for least, leaf in sorted(allowed):
-        if least < best.attained and coef[leaf].any():
-            goal = _Goal(leaf, o, sign, coef[leaf], float(value[leaf]), float(floor[leaf]), float(ceiling[leaf]))
-            proved = _lowest_in_leaf(cuts, leaves.regions[leaf], goal, best)
-            least = max(least, float(np.clip(proved - error[leaf], floor[leaf], ceiling[leaf])))
+        line = lines[leaf]
+        if least < best.attained and line.coef.any():
+            proved = _lowest_in_leaf(cuts, leaves.regions[leaf], _Goal(leaf, o, sign, line), best)
+            least = max(least, float(np.clip(proved - line.error, line.floor, line.ceiling)))
         certified = min(certified, least)
     return Extreme(certified, best.attained, best.point, best.leaf)
 
 
 def _lowest_in_leaf(cuts: Cuts, region: Region, goal: _Goal, best: _Best) -> float:
     """A proved lower bound of an affine function on a leaf, rounded down; offers points on the way."""
+    line = goal.line
     rows, right, _ = cuts.rows(region)
     least, todo = np.inf, [(-np.inf, region.lower, region.upper)]
     for _ in range(MAX_BOXES):
         if not todo:
             return least
         _, lower, upper = todo.pop()
-        solution = minimise(goal.coef, rows, right, lower, upper)
+        solution = minimise(line.coef, rows, right, lower, upper)
         if solution is None and is_empty(rows, right, lower, upper):
             continue
         multiplier = np.zeros(len(rows)) if solution is None else solution.multiplier
-        proved = round_down(LinearBound(goal.coef, goal.value, rows, right, multiplier, lower, upper).value)
+        proved = round_down(LinearBound(line.coef, line.value, rows, right, multiplier, lower, upper).value)
         if solution is not None and proved < best.attained:
             _approach(cuts, solution.point, region, (lower, upper), goal, best)
         # If the best value is as low as the bound says, halving the box proves no more.
-        reached = min(max(proved, goal.floor), goal.ceiling)
+        reached = min(max(proved, line.floor), line.ceiling)
         settled = best.attained - reached <= 1e-9 * max(1.0, abs(reached))
         halves = [] if settled else cuts.encoded.halve(lower, upper, solution)
         todo += [(proved, *part) for part in halves]
