@@ -9,11 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from dtsemnet.arrays import Array
 from dtsemnet.tree import Model, as_model
+from dtsemnet.tree.wording import number_text
 from dtsemnet.verify.proof.domain import Domain, Name
 from dtsemnet.verify.proof.encoded_domain import column_number
 from dtsemnet.verify.proof.exploration import Exploration, LeafStatus, Reachability, Verdict, explore
+from dtsemnet.verify.questions.counterfactual import value_text
 from dtsemnet.verify.questions.monotone import monotone
 from dtsemnet.verify.questions.output_bounds import OutputBounds, output_bounds
 from dtsemnet.verify.questions.reachability import AnswerStatus, class_verdicts, never
@@ -55,20 +59,15 @@ class Report:
     def to_markdown(self) -> str:
         """Write the report as Markdown."""
         model, parts = self.model, ["# What is proved about this tree", ""]
-        parts += [f"- model: `{model!r}`", f"- fingerprint: `{model.fingerprint()}`", f"- domain: {_domain(self)}", ""]
+        parts += [f"- model: `{model!r}`", f"- fingerprint: `{model.fingerprint()}`", f"- domain: {_domain(self)}"]
         if self.statements:
-            parts += ["## Statements", "", "| statement | holds | shown by |", "|---|---|---|"]
-            parts += [f"| {claim.text} | {claim.status} | {claim.shown_by} |" for claim in self.statements] + [""]
-        parts += [
-            "## Leaves",
-            "",
-            f"{self.leaves}. Certificates hold in rational arithmetic: {self.leaves.check()}.",
-            "",
-        ]
+            parts += ["", "## Statements", "", "| statement | holds | shown by |", "|---|---|---|"]
+            parts += [f"| {claim.text} | {claim.status} | {claim.shown_by} |" for claim in self.statements]
+        parts += ["", "## Leaves", ""]
+        parts += [f"{self.leaves}. Certificates hold in rational arithmetic: {self.leaves.check()}.", ""]
         parts += ["| leaf | status | shown by |", "|---:|---|---|"]
-        parts += [
-            f"| {leaf} | {verdict.status} | {_shown_by(verdict)} |" for leaf, verdict in enumerate(self.leaves.verdicts)
-        ]
+        verdicts = enumerate(self.leaves.verdicts)
+        parts += [f"| {leaf} | {verdict.status} | {_shown_by(verdict)} |" for leaf, verdict in verdicts]
         if self.classes:
             parts += ["", "## Classes", "", "| class | can come out |", "|---|---|"]
             words = {"reachable": "yes", "unreachable": "never, proved"}
@@ -77,9 +76,10 @@ class Report:
         parts += ["", "## Outputs", "", f"| {title} | least | largest | never outside |", "|---|---:|---:|---|"]
         for bounds in self.outputs:
             name = model.class_names[bounds.output] if model.class_names is not None else bounds.output
-            low, high = bounds.minimum, bounds.maximum
-            span = f"[{low.certified:.6g}, {high.certified:.6g}]"
-            parts.append(f"| {name} | {low.attained:.6g} | {high.attained:.6g} | {span} |")
+            ends = bounds.minimum, bounds.maximum
+            least, largest = (value_text(end.attained) for end in ends)
+            span = ", ".join(value_text(end.certified) for end in ends)
+            parts.append(f"| {name} | {least} | {largest} | [{span}] |")
         if self.certified:
             parts += ["", "## Robustness", "", *(f"- {outcome}" for outcome in self.certified)]
         return "\n".join(parts) + "\n"
@@ -156,41 +156,39 @@ def _never(explored: Exploration, domain: Domain, label: Any) -> Statement:
 def _monotone(model: Model, domain: Domain, name: Name, output: Any, time_limit: float | None) -> Statement:
     answer = monotone(model, name, domain, output=output, time_limit=time_limit)
     what = "the output" if model.class_names is None else f"the probability of {output!r}"
-    shown_by = f"{len(answer.proofs)} proofs" if answer else f"a fall by {answer.margin:.2g} is not ruled out"
+    shown_by = (
+        f"{len(answer.proofs)} proofs" if answer else f"a fall by {number_text(answer.margin, 2)} is not ruled out"
+    )
     if answer.low is not None and answer.high is not None:
         j = column_number(model, name)
-        shown_by = f"{_named(model, answer.low)} against {_show(answer.high[j])} in {model.encoder.columns[j].name}"
+        shown_by = (
+            f"{_named(model, answer.low)} against {value_text(answer.high[j])} in {model.encoder.columns[j].name}"
+        )
     return Statement(f"raising {name} never lowers {what}", answer.status, shown_by)
 
 
 def _domain(report: Report) -> str:
     encoder, domain = report.model.encoder, report.domain
-    lower, upper = (end if end.ndim else end.repeat(encoder.n_columns) for end in (domain.lower, domain.upper))
-    ends = zip(encoder.columns, lower.ravel(), upper.ravel())
-    spans = [f"{column.name} in [{low:g}, {high:g}]" for column, low, high in ends if column.categories is None]
-    more = [
-        f"{name}: {part}"
-        for name in ("ranges", "fixed", "integer", "categories", "missing")
-        if (part := getattr(domain, name))
+    ends = zip(
+        encoder.columns, *(np.broadcast_to(end, encoder.n_columns).tolist() for end in (domain.lower, domain.upper))
+    )
+    parts = [
+        f"{column.name} in [{value_text(low)}, {value_text(high)}]"
+        for column, low, high in ends
+        if column.categories is None
     ]
-    more += [] if domain.b is None else [f"{len(domain.b)} linear constraints"]
-    return "; ".join(spans + more)
+    for name in ("ranges", "fixed", "integer", "categories", "missing"):
+        if restriction := getattr(domain, name):
+            parts.append(f"{name}: {restriction}")
+    return "; ".join(parts + ([] if domain.b is None else [f"{len(domain.b)} linear constraints"]))
 
 
 def _shown_by(verdict: Verdict) -> str:
     if verdict.witness is not None:
-        return _row(verdict.witness)
-    return verdict.proof.reason if verdict.proof is not None else f"margin {verdict.margin:.2g}"
-
-
-def _row(row: Array) -> str:
-    return "`" + ", ".join(_show(x) for x in row.tolist()) + "`"
+        return "`" + ", ".join(value_text(x) for x in verdict.witness.tolist()) + "`"
+    return verdict.proof.reason if verdict.proof is not None else f"margin {number_text(verdict.margin, 2)}"
 
 
 def _named(model: Model, row: Array) -> str:
     pairs = zip(model.encoder.columns, row.tolist())
-    return "`" + ", ".join(f"{column.name} = {_show(x)}" for column, x in pairs) + "`"
-
-
-def _show(x: Any) -> str:
-    return f"{x:.6g}" if isinstance(x, float) else str(x)
+    return "`" + ", ".join(f"{column.name} = {value_text(x)}" for column, x in pairs) + "`"

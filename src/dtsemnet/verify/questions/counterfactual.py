@@ -17,13 +17,14 @@ from numpy.typing import ArrayLike
 
 from dtsemnet.arrays import Array, Floats
 from dtsemnet.tree import Model, as_model
+from dtsemnet.tree.wording import number_text
 from dtsemnet.verify.proof.domain import Domain, Name
 from dtsemnet.verify.proof.encoded_domain import EncodedDomain, bind, column_number, read_row
 from dtsemnet.verify.proof.exploration import Cuts
 from dtsemnet.verify.proof.leaf_pairs import class_number
 from dtsemnet.verify.proof.nearest import NearestPoint, allow_for_maps, distance_from, nearest_leaf
 
-__all__ = ["Counterfactual", "counterfactual"]
+__all__ = ["Counterfactual", "counterfactual", "value_text"]
 
 
 @dataclass(frozen=True)
@@ -40,8 +41,8 @@ class Counterfactual:
     leaf: int
 
     def __str__(self) -> str:
-        parts = [f"{name}: {_show(old)} -> {_show(new)}" for name, (old, new) in self.changes.items()]
-        return f"{self.label!r} at cost {self.cost:.4g}: {', '.join(parts) or 'nothing'}"
+        parts = [f"{name}: {value_text(old)} -> {value_text(new)}" for name, (old, new) in self.changes.items()]
+        return f"{self.label!r} at cost {number_text(self.cost, 4)}: {', '.join(parts) or 'nothing'}"
 
 
 def counterfactual(
@@ -158,5 +159,6 @@ def _changes(model: Model, before: Array, after: Array) -> dict[str, tuple[Any, 
     return {column.name: (old, new) for column, old, new in pairs if old != new and not (old != old and new != new)}
 
 
-def _show(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+def value_text(value: Any) -> str:
+    """Write the value of a column: numbers with six significant digits."""
+    return number_text(value, 6) if isinstance(value, float) else str(value)

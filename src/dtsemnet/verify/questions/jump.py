@@ -27,6 +27,7 @@ import numpy as np
 
 from dtsemnet.arrays import Array, Bools, Floats
 from dtsemnet.tree import as_model
+from dtsemnet.tree.wording import number_text
 from dtsemnet.verify.proof.certificates import exact_value, round_down
 from dtsemnet.verify.proof.domain import Domain
 from dtsemnet.verify.proof.exploration import LEFT, RIGHT, Cuts, Exploration, explored_once, is_empty
@@ -60,12 +61,10 @@ class Jump:
 
     def __str__(self) -> str:
         if self.sides is None:
-            return f"no jump found; none exceeds {self.upper:.6g}"
-        one, other = self.answers
-        return (
-            f"jumps by {self.lower:.6g}, from {one:.6g} in leaf {self.leaves[0]} to {other:.6g} in leaf "
-            f"{self.leaves[1]}; never by more than {self.upper:.6g}"
-        )
+            return f"no jump found; none exceeds {number_text(self.upper, 6)}"
+        one, other = (f"{number_text(x, 6)} in leaf {leaf}" for x, leaf in zip(self.answers, self.leaves))
+        size, most = number_text(self.lower, 6), number_text(self.upper, 6)
+        return f"jumps by {size}, from {one} to {other}; never by more than {most}"
 
 
 def largest_jump(

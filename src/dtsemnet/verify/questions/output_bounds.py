@@ -15,6 +15,7 @@ import numpy as np
 
 from dtsemnet.arrays import Array, Floats
 from dtsemnet.tree import TanhScale, as_model
+from dtsemnet.tree.wording import number_text
 from dtsemnet.verify.proof.certificates import LinearBound, round_down
 from dtsemnet.verify.proof.domain import Domain
 from dtsemnet.verify.proof.encoded_domain import deepest_point, points_inwards
@@ -49,11 +50,10 @@ class OutputBounds:
     maximum: Extreme
 
     def __str__(self) -> str:
-        low, high = self.minimum, self.maximum
-        return (
-            f"output {self.output}: from {low.attained:.6g} in leaf {low.leaf} to {high.attained:.6g} in leaf "
-            f"{high.leaf}; never outside [{low.certified:.6g}, {high.certified:.6g}]"
-        )
+        ends = self.minimum, self.maximum
+        least, largest = (f"{number_text(end.attained, 6)} in leaf {end.leaf}" for end in ends)
+        span = ", ".join(number_text(end.certified, 6) for end in ends)
+        return f"output {self.output}: from {least} to {largest}; never outside [{span}]"
 
 
 def output_bounds(tree: Any, domain: Domain, *, explored: Exploration | None = None) -> tuple[OutputBounds, ...]:

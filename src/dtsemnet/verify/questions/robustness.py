@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dtsemnet.arrays import Array, Bools
 from dtsemnet.tree import Model, as_model
+from dtsemnet.tree.wording import number_text
 from dtsemnet.verify.proof.certificates import Norm
 from dtsemnet.verify.proof.domain import Domain
 from dtsemnet.verify.proof.encoded_domain import EncodedDomain, bind, bind_around, read_row, row_numbers
@@ -56,9 +57,8 @@ class Robustness:
     """Leaves of other classes; bounds ruled out those that needed no program."""
 
     def __str__(self) -> str:
-        if self.point is None:
-            return f"class {self.label!r} does not change within {self.lower:.6g}"
-        return f"class {self.label!r} does not change within {self.lower:.6g}; at {self.upper:.6g} it is {self.other!r}"
+        text = f"class {self.label!r} does not change within {number_text(self.lower, 6)}"
+        return text if self.point is None else f"{text}; at {number_text(self.upper, 6)} it is {self.other!r}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +83,7 @@ class Certified:
         what = "certified" if self.correct is None else "certified and correct"
         open_ = int((self.status == "undecided").sum())
         more = f", {open_} undecided" if open_ else ""
-        return f"{self.share:.1%} of {len(self.status)} rows {what} within {self.epsilon:g}{more}"
+        return f"{self.share:.1%} of {len(self.status)} rows {what} within {number_text(self.epsilon, 6)}{more}"
 
 
 def robustness(tree: Any, x: Any, norm: Any = "inf", *, domain: Domain | None = None) -> Robustness:
