@@ -6,8 +6,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits, load_iris, load_wine
 
 from dtsemnet import DTSemNetClassifier
-from dtsemnet.fit.classification import deal_classes
 from dtsemnet.fit.leaves import frequencies
+from dtsemnet.fit.tasks import deal_classes
 from dtsemnet.tree import Topology
 
 X, Y = load_wine(return_X_y=True)

@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from dtsemnet import DTSemNetClassifier, DTSemNetRegressor, Tree
-from dtsemnet.training import Training
+from watching import Watch, watched
 
 IRIS, DIABETES = load_iris(return_X_y=True), load_diabetes(return_X_y=True)
 QUICK = {"max_iter": 20, "n_init": 2, "random_state": 0}
@@ -64,23 +64,14 @@ def test_another_process_gives_the_same_bytes(make, data):
 
 @BOTH
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.8, 0.95])
-def test_a_fit_killed_anywhere_resumes_to_the_same_bytes(make, data, share, tmp_path, monkeypatch):
-    end, n_epochs = Training._end_epoch, []
-    monkeypatch.setattr(Training, "_end_epoch", lambda *epoch: (n_epochs.append(1), end(*epoch)))
-    whole = make(n_init=4).fit(*data).tree_.fingerprint()
-    left = iter(range(int(share * len(n_epochs))))
-
-    def killed(*epoch):
-        if next(left, None) is None:
-            raise SystemExit
-        end(*epoch)
-
-    monkeypatch.setattr(Training, "_end_epoch", killed)
+def test_a_fit_killed_anywhere_resumes_to_the_same_bytes(make, data, share, tmp_path):
+    whole = Watch()
+    fingerprint = watched(make(n_init=4), whole).fit(*data).tree_.fingerprint()
+    killed = watched(make(n_init=4, checkpoint=tmp_path), Watch(int(share * len(whole.n_rows_by_epoch))))
     with pytest.raises(SystemExit):
-        make(n_init=4, checkpoint=tmp_path).fit(*data)
+        killed.fit(*data)
     assert (tmp_path / "start-0.npz").exists()
-    monkeypatch.setattr(Training, "_end_epoch", end)
-    assert make(n_init=4, checkpoint=tmp_path).fit(*data).tree_.fingerprint() == whole
+    assert make(n_init=4, checkpoint=tmp_path).fit(*data).tree_.fingerprint() == fingerprint
 
 
 @BOTH

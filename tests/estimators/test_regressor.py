@@ -97,7 +97,7 @@ def test_ridge_paths_solve_the_normal_equations_of_each_leaf():
         rows.T * sample.weight @ rows + 1e-3 * np.eye(3), rows.T * sample.weight @ sample.y
     )  # the model of all rows
     for leaf in (0, 1):
-        own = tree.apply(sample.rows()) == leaf
+        own = tree.apply(sample.to_array()) == leaf
         A, w = rows[own], sample.weight[own]
         penalty = np.diag([2.0, 2.0, 2e-6])
         expected = common + np.linalg.solve(A.T * w @ A + penalty, A.T * w @ (sample.y[own] - A @ common))

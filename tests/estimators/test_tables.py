@@ -146,7 +146,7 @@ NUMBERS = np.random.default_rng(0).standard_normal((60, 3))
         (NUMBERS, TARGET, {"max_depth": 2.5}, "max_depth must be"),
         (np.ones((60, 2000)), TARGET, {"max_depth": 20}, "34 GB while training; lower max_depth"),
         (NUMBERS, TARGET, {"learning_rate": -1}, "learning_rate must be a positive number"),
-        (NUMBERS, TARGET, {"training": "magic"}, "training must be one of 'annealed', 'paper'"),
+        (NUMBERS, TARGET, {"training": "magic"}, "training must be 'annealed' or 'paper'"),
         (NUMBERS, TARGET, {"engine": "gpu"}, "engine must be 'cpu' or 'torch'"),
         (NUMBERS, TARGET, {"device": "cuda"}, "needs engine='torch'"),
         (NUMBERS, TARGET, {"n_init": 0}, "n_init must be"),

@@ -1,61 +1,108 @@
-"""The thin estimator: ``fit`` validates and calls one hook, all else reads the tree.
+"""What every estimator of a tree shares: ``fit`` validates and finds the tree, everything else reads it.
 
-``_fit_tree(data, rng) -> Tree`` is the hook. A method that ends in a tree
-overrides it and inherits the rest: tables, weights, validation rows, saving,
-prediction. Prediction reads ``model_`` (the encoder and the tree) alone.
+A method that trains by gradient descent answers ``_task(data)`` with the task
+to be fitted; any other method overrides ``_fit_tree(data, rng)``, which returns a
+tree. Both inherit the rest: tables, weights, validation rows, saving, prediction.
+Prediction reads ``model_`` (the encoder and the tree) alone.
 """
 
 from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse
-from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import assert_all_finite, check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    check_array,
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
 
 from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.estimators import persistence
-from dtsemnet.estimators.encode import as_table, encode, fit_encoder
-from dtsemnet.estimators.parameters import check_parameters
-from dtsemnet.fit.data import Sample, Scaling, merge
-from dtsemnet.fit.fitting import Fitting, TrainingData
-from dtsemnet.fit.leaves import count_rows, node_sums
-from dtsemnet.fit.search import Plan, begin, parameters_of
-from dtsemnet.kernels import one_thread
+from dtsemnet.estimators.encode import as_table, check_rows, fit_encoder
+from dtsemnet.estimators.persistence import Rule, check_parameters
+from dtsemnet.fit.data import Sample, Scaling, TrainingData, merge
+from dtsemnet.fit.fit import fit, train_one_epoch
+from dtsemnet.fit.leaves import constant_tree, count_rows, node_sums
+from dtsemnet.fit.tasks import Candidate, Task
 from dtsemnet.training import History, Phase
 from dtsemnet.tree import Encoder, Identity, Model, Tree
 
-__all__ = ["TreeEstimator"]
+__all__ = ["TreeClassifier", "TreeEstimator", "TreeRegressor", "initial_tree"]
 
 
 class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
-    """What every estimator of this package shares; see the classes that users meet."""
+    """An estimator that ends in a tree; see :class:`TreeClassifier` and :class:`TreeRegressor`."""
+
+    _legal: ClassVar[Mapping[str, Rule]] = {}
+    """Legal values of parameters, beside or in place of those in ``persistence.LEGAL``."""
 
     model_: Model
     history_: History
-    _encoder: Encoder
-    _leaf_weight: Floats
     feature_names_in_: Array
     n_features_in_: int
+    _leaf_weight: Floats
+    _importance: Floats
+    _scaling: Scaling | None
 
-    @abstractmethod
+    def _task(self, data: TrainingData, init: Tree | None = None) -> Task[Any, Any]:
+        """The task that finds a tree for these data by gradient descent.
+
+        Parameters
+        ----------
+        data : TrainingData
+        init : Tree, optional
+            Tree to go on from (``partial_fit``), in place of the one that the parameters name.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define _task or _fit_tree.")
+
     def _fit_tree(self, data: TrainingData, rng: np.random.Generator) -> Tree:
-        """Find the tree; the one hook that a method overrides."""
+        """Find the tree. The default fits the task of this estimator; a method without gradients overrides it."""
+        if self._is_trivial(data):
+            best = Candidate(constant_tree(data), ())
+        else:
+            best = fit(self._task(data), rng)
+        self._keep_candidate(best)
+        return best.tree
+
+    def _keep_candidate(self, best: Candidate) -> None:
+        """Set what is kept of a fit beside the tree."""
+        self.history_ = best.history
+
+    def _is_trivial(self, data: TrainingData) -> bool:
+        """Whether a tree without splits is the answer."""
+        return data.is_constant
 
     @abstractmethod
     def _encode_y(self, y: Any, *, reset: bool) -> Array:
-        """Check targets and turn them into what training wants: class codes, or a matrix of float64."""
+        """Check targets and turn them into class codes, or into a matrix of float64.
+
+        Parameters
+        ----------
+        y : array_like
+        reset : bool
+            Whether this is a new fit, which sets the classes or the number of outputs; else y must agree with them.
+        """
 
     def _weigh(self, y: Array, weight: Floats) -> Floats:
-        """Change the weights of rows by their targets."""
+        """Multiply the weights of rows by those of their classes."""
         return weight
 
     def _class_names(self) -> tuple[Any, ...] | None:
         return None
+
+    def _watched_score(self, value: float) -> float:
+        """Score, higher is better, from the value that early stopping watches."""
+        return -value
 
     def fit(
         self,
@@ -72,12 +119,13 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         Parameters
         ----------
         X : array_like or data frame of shape (n_samples, n_features)
-            Numbers, or in a data frame also strings and categories; NaN where ``missing="indicator"``.
+            Numbers, and in a data frame also strings and categories; NaN if ``missing="indicator"``.
         y : array_like of shape (n_samples,), or (n_samples, n_outputs) for a regressor
         sample_weight : array_like of shape (n_samples,), optional
             Weight 2 means that a row is there twice, weight 0 that it is not there.
         X_val, y_val, sample_weight_val : optional
-            Rows that judge the starts, and early stopping, in place of a part of X. They are never trained on.
+            Validation rows, which judge the starts and early stopping in place of a part of X. They are never
+            trained on.
         """
         check_parameters(self)
         return self._fit(X, y, sample_weight, (X_val, y_val, sample_weight_val))
@@ -86,103 +134,102 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         previous = getattr(self, "model_", None) if getattr(self, "warm_start", False) else None
-        rows = self._read_rows(X, fresh=previous is None)
+        encoder, rows = self._new_encoder(X) if previous is None else (previous.encoder, self._encoded(X))
         check_consistent_length(rows, y)
         codes = self._encode_y(y if classes is None else np.concatenate([np.asarray(classes), np.ravel(y)]), reset=True)
         codes = codes if classes is None else codes[len(classes) :]
         weight = self._weigh(codes, read_weight(sample_weight, len(rows), "sample_weight"))
+        sample = merge(rows, codes, weight)
+        del rows, codes, weight  # training needs the merged rows alone
         data = TrainingData(
-            merge(rows, codes, weight),
-            self._read_validation(*validation),
-            self._encoder.feature_names,
+            sample,
+            self._validation(encoder, *validation),
+            encoder.feature_names,
             self._class_names(),
+            Scaling.of(sample),
+            None if previous is None else previous.tree,
         )
-        del rows, codes, weight  # what training needs of them is in the sample
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        self._previous_tree = None if previous is None else previous.tree
         tree = self._fit_tree(data, np.random.default_rng(seed))
-        self._scaling = Scaling.of(data.sample)
-        self._keep(tree, data.sample)
+        self._set_fitted(encoder, tree, data)
         return self
 
-    def _keep(self, tree: Tree, sample: Sample) -> None:
+    def _set_fitted(self, encoder: Encoder, tree: Tree, data: TrainingData) -> None:
         """Set what is read after fitting."""
-        self.model_ = Model(self._encoder, tree, Identity())
-        self._leaf_weight = count_rows(tree, sample)
-        self._importance = _importance(tree, self._leaf_weight, self._scaling, self._encoder)
+        self.model_ = Model(encoder, tree, Identity())
+        self._scaling = data.scaling
+        self._leaf_weight = count_rows(tree, data.sample)
+        self._importance = _importance(tree, self._leaf_weight, data.scaling, encoder)
 
-    def _read_rows(self, X: Any, *, fresh: bool) -> Array:
-        """Check X and encode it; ``fresh`` chooses the encoder anew."""
+    def _new_encoder(self, X: Any) -> tuple[Encoder, Array]:
+        """Choose the encoder for the columns of X, and encode X."""
         X = as_table(X)
-        validate_data(self, X, reset=fresh, skip_check_array=True)
-        if not fresh:
-            return encode(self._encoder, X, self)
+        validate_data(self, X, reset=True, skip_check_array=True)
         names = getattr(self, "feature_names_in_", None)
         if names is None:
             names = [f"x{j}" for j in range(self.n_features_in_)]
-        self._encoder, rows = fit_encoder(
+        encoder, rows = fit_encoder(
             X, [str(name) for name in names], categorical_features=self.categorical_features, missing=self.missing,
             estimator=self,
         )  # fmt: skip
         if len(rows) < 2:
             raise ValueError(f"Found array with {len(rows)} sample(s) while a minimum of 2 is required to fit a tree.")
-        return rows
+        return encoder, rows
 
-    def _read_validation(self, X: Any, y: Any, sample_weight: Any) -> Sample | None:
+    def _checked(self, X: Any, encoder: Encoder | None = None) -> Array:
+        """Check rows against the columns of the fit; the result is what the encoder reads."""
+        if encoder is None:
+            check_is_fitted(self, "model_")
+            encoder = self.model_.encoder
+        X = as_table(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return check_rows(encoder, X, self)
+
+    def _encoded(self, X: Any) -> Array:
+        """Check rows and encode them."""
+        rows = self._checked(X)
+        return self.model_.transform(rows)
+
+    def _validation(self, encoder: Encoder, X: Any, y: Any, sample_weight: Any) -> Sample | None:
         if X is None and y is None:
             return None
         if X is None or y is None:
             raise ValueError("X_val and y_val go together: pass both, or neither.")
-        X = as_table(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        rows = encode(self._encoder, X, self)
+        return self._sample(encoder.transform(self._checked(X, encoder)), y, sample_weight, "sample_weight_val")
+
+    def _sample(self, rows: Array, y: Any, sample_weight: Any, name: str) -> Sample:
+        """Merge encoded rows with targets and weights that must agree with the fit."""
         check_consistent_length(rows, y)
         codes = self._encode_y(y, reset=False)
-        weight = self._weigh(codes, read_weight(sample_weight, len(rows), "sample_weight_val"))
-        return merge(rows, codes, weight)
+        return merge(rows, codes, self._weigh(codes, read_weight(sample_weight, len(rows), name)))
 
-    def _more_data(self, X: Any, y: Any, sample_weight: Any) -> TrainingData:
-        """Rows of a further call to ``partial_fit``, read by the encoder of the first."""
-        rows = self._encoded(X)
-        check_consistent_length(rows, y)
-        codes = self._encode_y(y, reset=False)
-        weight = self._weigh(codes, read_weight(sample_weight, len(rows), "sample_weight"))
-        sample = merge(rows, codes, weight)
-        if not hasattr(self, "_scaling"):  # an estimator from a file
-            self._scaling = Scaling.of(sample)
-        return TrainingData(sample, None, self._encoder.feature_names, self._class_names())
+    def _learn_more(self, X: Any, y: Any, sample_weight: Any, phase: Phase, l1: float) -> None:
+        """Train the tree for one epoch on more rows, and update its leaves (``partial_fit``).
 
-    def _one_epoch(self, fitting: Fitting, phase: Phase) -> Any:
-        """Train the initial tree of a fitting for one epoch on all its rows."""
-        rows = fitting.rows(fitting.data.sample)
-        plan = Plan(fitting.problem, fitting.topology, rows, self.batch_size, 0.0, self.engine, self.device)
-        with one_thread():
-            run = begin(
-                plan, fitting.first_parameters(), (phase,), np.random.default_rng(0), number=0, l1=self.l1 or 0.0
-            )
-            run.start().advance()
-        self.history_.epochs.extend(run.finish().epochs)
-        return parameters_of(run)
-
-    def _initial_tree(self, n_features: int) -> Tree | None:
-        """The tree to start from: what ``init`` or the fit before gives, read in encoded features."""
-        given = self._previous_tree if self.init is None else self.init
-        if given is None:
-            return None
-        given = getattr(given, "model_", given)  # an estimator of this package
-        if isinstance(given, Model):
-            given = given.tree
-        tree = given if isinstance(given, Tree) else Tree.from_sklearn(given)
-        if tree.n_features != n_features:
-            raise ValueError(
-                f"init reads {tree.n_features} features, but X has {n_features} (after encoding); "
-                "fit the initial tree on the same columns."
-            )
-        return tree
+        Parameters
+        ----------
+        X, y, sample_weight
+            The new rows, as in :meth:`fit`.
+        phase : Phase
+            How the epoch is trained.
+        l1 : float
+            Penalty on the absolute values of the splits.
+        """
+        sample, model = self._sample(self._encoded(X), y, sample_weight, "sample_weight"), self.model_
+        if model.tree.n_splits == 0:
+            return
+        scaling = Scaling.of(sample) if self._scaling is None else self._scaling
+        data = TrainingData(sample, None, model.encoder.feature_names, self._class_names(), scaling)
+        task = self._task(data, model.tree)
+        trained, history = train_one_epoch(task, phase, l1)
+        tree, leaf_weight = task.update(trained, self._leaf_weight)
+        self.history_.epochs.extend(history.epochs)
+        self._set_fitted(model.encoder, tree, data)
+        self._leaf_weight = leaf_weight
 
     @property
     def tree_(self) -> Tree:
-        """The tree, in encoded features: the columns themselves where all of them are numbers."""
+        """The tree. It reads encoded features, which are the columns themselves if all of them are numbers."""
         check_is_fitted(self, "model_")
         return self.model_.tree
 
@@ -194,26 +241,23 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     @property
     def n_iter_(self) -> int:
-        """Epochs run; at least 1, as scikit-learn has it, also where a constant needed none."""
+        """Number of epochs; at least 1, as scikit-learn expects, even if a constant needed none."""
         check_is_fitted(self, "model_")
         return max(1, len(self.history_))
 
     @property
     def validation_scores_(self) -> list[float] | None:
-        """Value that early stopping watched after each epoch (higher is better), or None without early stopping."""
+        """Validation score after each epoch (higher is better), or None without early stopping."""
         check_is_fitted(self, "model_")
         watched = [value for value in self.history_["monitor"] if value is not None]
         return [self._watched_score(value) for value in watched] or None
-
-    def _watched_score(self, value: float) -> float:
-        return -value
 
     @property
     def feature_importances_(self) -> Floats:
         """Share of each column in the decisions, summing to 1.
 
-        A split counts by the share of training rows that pass it; within a split, a feature counts by the absolute
-        value of its weight times the feature's standard deviation. Features made from one column are added up.
+        A split counts by the share of training rows that reach it. Within a split, a feature counts by the absolute
+        value of its weight times its standard deviation. Features made from one column are added up.
         """
         check_is_fitted(self, "model_")
         return self._importance.copy()
@@ -228,10 +272,11 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     def apply(self, X: Any) -> Ints:
         """Number of the leaf that each row reaches."""
-        return self.tree_.apply(self._encoded(X))
+        rows = self._checked(X)
+        return self.model_.apply(rows)
 
     def decision_path(self, X: Any) -> Any:
-        """Nodes on the way of each row, as a sparse 0/1 matrix: splits first, then leaves.
+        """Nodes on the path of each row, as a sparse 0/1 matrix: splits first, then leaves.
 
         Returns
         -------
@@ -240,9 +285,9 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         rows = self._encoded(X)
         tree = self.tree_
         nodes = np.column_stack([tree.decision_path(rows), tree.n_splits + tree.apply(rows)])
-        row, place = np.nonzero(nodes >= 0)
+        row, position = np.nonzero(nodes >= 0)
         shape = (len(nodes), tree.n_splits + tree.n_leaves)
-        return scipy.sparse.csr_matrix((np.ones(len(row)), (row, nodes[row, place])), shape)
+        return scipy.sparse.csr_matrix((np.ones(len(row)), (row, nodes[row, position])), shape)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model file: encoder, tree, parameters and a summary of training, as JSON."""
@@ -254,12 +299,6 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """Read a model file that :meth:`save` wrote. Nothing in the file is run."""
         return persistence.restore(cls, path)
 
-    def _encoded(self, X: Any) -> Array:
-        check_is_fitted(self, "model_")
-        X = as_table(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        return encode(self._encoder, X, self)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.missing == "indicator"
@@ -270,29 +309,151 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         return hasattr(self, "model_")
 
 
+class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
+    """A classifier that ends in a tree; a method adds ``__init__`` and either ``_task`` or ``_fit_tree``."""
+
+    classes_: Array
+    class_weight: Any = None
+
+    def _encode_y(self, y: Any, *, reset: bool) -> Array:
+        y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
+        check_classification_targets(y)
+        if reset:
+            self.classes_, codes = np.unique(y, return_inverse=True)
+            return codes.astype(np.int64)
+        codes = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
+        unknown = self.classes_[codes] != y
+        if unknown.any():
+            raise ValueError(
+                f"y holds {np.asarray(y)[unknown][0]!r}, which is none of the classes {self.classes_.tolist()}."
+            )
+        return codes.astype(np.int64)
+
+    def _weigh(self, y: Array, weight: Floats) -> Floats:
+        if self.class_weight is None:
+            return weight
+        factor = np.ones(len(self.classes_))
+        if isinstance(self.class_weight, str):
+            if self.class_weight != "balanced":
+                raise ValueError(f"class_weight must be a dict, 'balanced' or None, got {self.class_weight!r}.")
+            total = np.bincount(y, weight, len(self.classes_))
+            factor = np.where(total > 0, weight.sum() / (np.count_nonzero(total) * np.maximum(total, 1e-300)), 0.0)
+        else:
+            for label, class_weight in dict(self.class_weight).items():
+                code = np.flatnonzero(self.classes_ == label)
+                if not len(code):
+                    raise ValueError(
+                        f"class_weight names {label!r}, which is none of the classes {self.classes_.tolist()}."
+                    )
+                factor[code] = class_weight
+        return weight * factor[y]
+
+    def _class_names(self) -> tuple[Any, ...]:
+        return tuple(
+            value if isinstance(value, (str, int, float, bool)) else str(value) for value in self.classes_.tolist()
+        )
+
+    def _watched_score(self, value: float) -> float:
+        return 1 - value
+
+    def predict(self, X: Any) -> Array:
+        """Class of the leaf that each row reaches."""
+        leaf = self.apply(X)
+        return self.classes_[self.tree_.leaf_class[leaf]]
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Class frequencies of the leaf that each row reaches; the largest is the predicted class."""
+        rows = self._checked(X)
+        return self.model_.predict_proba(rows)
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Logarithm of :meth:`predict_proba`; -inf if a probability is 0."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def decision_function(self, X: Any) -> Floats:
+        """Logarithm of the class frequencies, at least -100; for two classes the log-odds of the second.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) for two classes, else (n_samples, n_classes)
+        """
+        logs = np.log(np.maximum(self.predict_proba(X), np.exp(-100.0)))
+        return logs[:, 1] - logs[:, 0] if len(self.classes_) == 2 else logs
+
+
+class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
+    """A regressor that ends in a tree; a method adds ``__init__`` and either ``_task`` or ``_fit_tree``."""
+
+    _n_outputs: int
+
+    def _encode_y(self, y: Any, *, reset: bool) -> Array:
+        targets = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y", estimator=self)
+        matrix: Array = targets.reshape(-1, 1) if targets.ndim == 1 else targets
+        if not reset and matrix.shape[1] != self._n_outputs:
+            raise ValueError(f"y has {matrix.shape[1]} outputs, but this estimator was fitted on {self._n_outputs}.")
+        self._n_outputs = matrix.shape[1]
+        return matrix
+
+    def predict(self, X: Any) -> Array:
+        """Output of the leaf that each row reaches: (n_samples,), or (n_samples, n_outputs) for several."""
+        rows = self._checked(X)
+        return self.model_.predict(rows)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = True
+        return tags
+
+
+def initial_tree(given: Any, data: TrainingData) -> Tree | None:
+    """The tree to start from: the value of ``init``, else the tree of the last fit, if there is one.
+
+    Parameters
+    ----------
+    given : Tree, Model, fitted estimator of this package or of scikit-learn, or None
+    data : TrainingData
+        The tree must read its features.
+    """
+    given = data.previous if given is None else given
+    if given is None:
+        return None
+    given = getattr(given, "model_", given)
+    if isinstance(given, Model):
+        given = given.tree
+    tree = given if isinstance(given, Tree) else Tree.from_sklearn(given)
+    if tree.n_features != data.n_features:
+        raise ValueError(
+            f"init reads {tree.n_features} features, but X has {data.n_features} (after encoding); "
+            "fit the initial tree on the same columns."
+        )
+    return tree
+
+
 def read_weight(weight: Any, n_rows: int, name: str) -> Floats:
     """Check the weights of rows; None means 1 each."""
     if weight is None:
         return np.ones(n_rows)
-    found = np.asarray(weight, dtype=np.float64)
-    if found.ndim == 0:
-        found = np.full(n_rows, float(found))
-    if found.shape != (n_rows,):
-        raise ValueError(f"{name} must have shape ({n_rows},), one weight a row, got {found.shape}.")
-    if not np.isfinite(found).all() or (found < 0).any():
+    array = np.asarray(weight, dtype=np.float64)
+    if array.ndim == 0:
+        array = np.full(n_rows, float(array))
+    if array.shape != (n_rows,):
+        raise ValueError(f"{name} must have shape ({n_rows},), one weight for each row, got {array.shape}.")
+    if not np.isfinite(array).all() or (array < 0).any():
         raise ValueError(
-            f"{name} must be finite and not negative; found {found[~(np.isfinite(found) & (found >= 0))][0]}."
+            f"{name} must be finite and not negative; found {array[~(np.isfinite(array) & (array >= 0))][0]}."
         )
-    if not (found > 0).any():
+    if not (array > 0).any():
         raise ValueError(f"{name} is zero for every row: nothing is left to fit.")
-    return found
+    return array
 
 
-def _importance(tree: Tree, leaf_weight: Floats, scaling: Scaling, encoder: Any) -> Floats:
-    spread = np.where(scaling.factor > 0, 1 / np.where(scaling.factor > 0, scaling.factor, 1), 0.0)
+def _importance(tree: Tree, leaf_weight: Floats, scaling: Scaling, encoder: Encoder) -> Floats:
     by_feature = np.zeros(tree.n_features)
     if tree.n_splits:
-        size = np.abs(tree.weight) * spread
+        size = np.abs(tree.weight) * scaling.std
         share = size / np.maximum(size.sum(axis=1, keepdims=True), np.finfo(float).tiny)
         by_feature = node_sums(tree.topology, leaf_weight[:, None])[:, 0] @ share
     widths = [len(column.feature_names) for column in encoder.columns]

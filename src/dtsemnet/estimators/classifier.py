@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin
-from sklearn.utils import assert_all_finite
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
 
-from dtsemnet.arrays import Array, Floats
-from dtsemnet.estimators.base import TreeEstimator
-from dtsemnet.estimators.parameters import check_parameters
-from dtsemnet.fit.classification import ClassFitting
-from dtsemnet.fit.fitting import TrainingData
-from dtsemnet.fit.leaves import count_classes, frequencies
-from dtsemnet.training import History, Phase
-from dtsemnet.tree import Topology, Tree
+from dtsemnet.estimators.base import TreeClassifier, initial_tree
+from dtsemnet.estimators.persistence import Rule, check_parameters, one_of
+from dtsemnet.fit.data import TrainingData
+from dtsemnet.fit.settings import CLASSIFICATION_RECIPES, LAST_Q, OVERRIDES, FitOptions
+from dtsemnet.fit.tasks import ClassTask
+from dtsemnet.training import Phase
+from dtsemnet.tree import Tree
 
 __all__ = ["DTSemNetClassifier"]
 
 
-class DTSemNetClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
+class DTSemNetClassifier(TreeClassifier):
     """A hard oblique decision tree, trained by gradient descent without approximation.
 
     Each split tests a linear combination of the features. The tree is trained as the network that computes the
@@ -110,10 +105,8 @@ class DTSemNetClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
     True
     """
 
-    _TRAININGS = ("annealed", "paper")
-    _fitting: type[ClassFitting] = ClassFitting
-
-    classes_: Array
+    _legal: ClassVar[dict[str, Rule]] = {"training": one_of(*CLASSIFICATION_RECIPES)}
+    _task_class: type[ClassTask] = ClassTask
 
     def __init__(
         self,
@@ -170,127 +163,46 @@ class DTSemNetClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.verbose = verbose
 
-    def _fit_tree(self, data: TrainingData, rng: np.random.Generator) -> Tree:
-        self.history_ = History()
-        n_classes = len(self.classes_)
-        if n_classes == 1 or len(data.sample) == 1:
-            held = np.bincount(data.sample.y, minlength=n_classes) / len(data.sample)
-            return _constant(held, data)
-        init = self._initial_tree(data.n_features)
-        n_leaves = 2**self.max_depth if init is None else init.n_leaves
-        if n_leaves < n_classes:
-            warnings.warn(
-                f"{n_classes} classes but only {n_leaves} leaves: the rarest classes hold none and are never "
-                f"predicted; max_depth={int(np.ceil(np.log2(n_classes)))} gives each a leaf.",
-                UserWarning,
-                stacklevel=4,
-            )
-        outcome = self._fitting(self, data, rng, init).run()
-        self.history_ = outcome.history
-        return outcome.tree
+    def _task(self, data: TrainingData, init: Tree | None = None) -> ClassTask:
+        parameters = self.get_params(deep=False)
+        if init is None:
+            init = initial_tree(self.init, data)
+            _warn_of_few_leaves(2**self.max_depth if init is None else init.n_leaves, data.n_outputs)
+        return self._task_class(
+            data, FitOptions.of(parameters), CLASSIFICATION_RECIPES[self.training], depth=self.max_depth, init=init,
+            overrides={name: parameters[name] for name in OVERRIDES},
+        )  # fmt: skip
 
-    def _encode_y(self, y: Any, *, reset: bool) -> Array:
-        y = column_or_1d(y, warn=True)
-        assert_all_finite(y, input_name="y")
-        check_classification_targets(y)
-        if reset:
-            self.classes_, codes = np.unique(y, return_inverse=True)
-            return codes.astype(np.int64)
-        place = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
-        strange = self.classes_[place] != y
-        if strange.any():
-            raise ValueError(
-                f"y holds {np.asarray(y)[strange][0]!r}, which is none of the classes {self.classes_.tolist()}."
-            )
-        return place.astype(np.int64)
-
-    def _weigh(self, y: Array, weight: Floats) -> Floats:
-        if self.class_weight is None:
-            return weight
-        factor = np.ones(len(self.classes_))
-        if isinstance(self.class_weight, str):
-            if self.class_weight != "balanced":
-                raise ValueError(f"class_weight must be a dict, 'balanced' or None, got {self.class_weight!r}.")
-            held = np.bincount(y, weight, len(self.classes_))
-            factor = np.where(held > 0, weight.sum() / (np.count_nonzero(held) * np.maximum(held, 1e-300)), 0.0)
-        else:
-            for label, number in dict(self.class_weight).items():
-                place = np.flatnonzero(self.classes_ == label)
-                if not len(place):
-                    raise ValueError(
-                        f"class_weight names {label!r}, which is none of the classes {self.classes_.tolist()}."
-                    )
-                factor[place] = number
-        return weight * factor[y]
-
-    def _class_names(self) -> tuple[Any, ...]:
-        return tuple(
-            value if isinstance(value, (str, int, float, bool)) else str(value) for value in self.classes_.tolist()
-        )
-
-    def _watched_score(self, value: float) -> float:
-        return 1 - value
-
-    def predict(self, X: Any) -> Array:
-        """Class of the leaf that each row reaches."""
-        rows = self._encoded(X)
-        return self.classes_[self.tree_.leaf_class[self.tree_.apply(rows)]]
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Class frequencies of the leaf that each row reaches; the largest is the predicted class."""
-        return self.tree_.predict_proba(self._encoded(X))
-
-    def predict_log_proba(self, X: Any) -> Floats:
-        """Logarithm of :meth:`predict_proba`; -inf where a probability is 0."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
-
-    def decision_function(self, X: Any) -> Floats:
-        """Logarithm of the class frequencies, at least -100; for two classes the log-odds of the second.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) for two classes, else (n_samples, n_classes)
-        """
-        logs = np.log(np.maximum(self.predict_proba(X), np.exp(-100.0)))
-        return logs[:, 1] - logs[:, 0] if len(self.classes_) == 2 else logs
+    def _is_trivial(self, data: TrainingData) -> bool:
+        # Rows of one class are not trivial if more classes are known: partial_fit may bring rows of the others.
+        return data.n_outputs == 1 or len(data.sample) == 1
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Go on with more rows: one epoch of small steps on the tree as it is, and their classes counted in.
 
         Parameters
         ----------
+        X, y, sample_weight
+            The new rows, as in :meth:`fit`.
         classes : array_like, optional
-            All classes, needed in the first call.
+            All classes; needed in the first call.
         """
         check_parameters(self)
         if not hasattr(self, "model_"):
             if classes is None:
                 raise ValueError("classes must be passed on the first call to partial_fit.")
-            self._fit(X, y, sample_weight, (None, None, None), classes=np.unique(classes))
-            return self
+            return self._fit(X, y, sample_weight, (None, None, None), classes=np.unique(classes))
         if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(f"classes differ from those of the first call to partial_fit, {self.classes_.tolist()}.")
-        data = self._more_data(X, y, sample_weight)
-        if self.tree_.n_splits == 0 or len(self.classes_) == 1:
-            return self
-        fitting = ClassFitting(self, data, np.random.default_rng(0), self.tree_)
-        fitting.scaling = self._scaling
-        splits = self._one_epoch(fitting, Phase(1, self.learning_rate or 0.003, q=0.7)).splits
-        old, table = self.tree_, self.tree_.value * self._leaf_weight[:, None]
-        moved = fitting.skeleton(splits)
-        table = table + count_classes(moved, data.sample, len(self.classes_))
-        tree = Tree(
-            old.topology, moved.weight, moved.bias, frequencies(old.topology, table),
-            feature_names=old.feature_names, class_names=old.class_names,
-        )  # fmt: skip
-        self._keep(tree, data.sample)
-        self._leaf_weight = table.sum(axis=1)
+        self._learn_more(X, y, sample_weight, Phase(1, self.learning_rate or 0.003, q=LAST_Q), self.l1 or 0.0)
         return self
 
 
-def _constant(frequency: Floats, data: TrainingData) -> Tree:
-    return Tree(
-        Topology([]), np.empty((0, data.n_features)), np.empty(0), frequency[None, :],
-        feature_names=data.feature_names, class_names=data.class_names,
-    )  # fmt: skip
+def _warn_of_few_leaves(n_leaves: int, n_classes: int) -> None:
+    if n_leaves < n_classes:
+        warnings.warn(
+            f"{n_classes} classes but only {n_leaves} leaves: the rarest classes hold none and are never "
+            f"predicted; max_depth={int(np.ceil(np.log2(n_classes)))} gives each a leaf.",
+            UserWarning,
+            stacklevel=6,  # the call of fit
+        )

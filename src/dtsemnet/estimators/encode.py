@@ -1,10 +1,10 @@
-"""From what users pass as X to the encoder that the model carries.
+"""Choose the encoder for what users pass as X, and check X at prediction.
 
-Arrays of numbers go through as they are. Columns of strings or categories
-become one 0/1 feature for each category seen in training; a category that was
-not seen is all zeros. Columns with missing numbers in training get their mean
-and a second feature that says so. The encoder is part of the model: it is
-saved, shown and exported with the tree.
+Arrays of numbers stay as they are. A column of strings or categories becomes one
+0/1 feature for each category seen in training; a category that was not seen gives
+zeros only. In a column with missing numbers the mean takes their place, and a
+second feature is 1 if the number is missing. The encoder is part of the model: it
+is saved, shown and exported with the tree.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from dtsemnet.arrays import Array, Floats
 from dtsemnet.tree import Column, Encoder
 from dtsemnet.tree.encoder import is_missing
 
-__all__ = ["as_table", "encode", "fit_encoder"]
+__all__ = ["as_table", "check_rows", "fit_encoder"]
 
 MAX_CATEGORIES = 1000
-"""More than that in one column looks like an identifier."""
+"""A column with more categories than this looks like an identifier."""
 
 
 def as_table(X: Any) -> Any:
-    """Hand a data frame on, turn anything else into an array of two dimensions."""
+    """Return a data frame as it is, and anything else as an array of two dimensions."""
     if scipy.sparse.issparse(X):
         raise TypeError(
             "Sparse data was passed for X, but dense data is required. Use '.toarray()' to convert to a dense "
@@ -55,7 +55,7 @@ def fit_encoder(
     ----------
     X : array_like or data frame
     names : sequence of str
-        Names of the columns.
+        Names of the columns, in order.
     categorical_features : "from_dtype", None, or columns by name, position or mask
     missing : "indicator" or "error"
     estimator : object
@@ -65,52 +65,66 @@ def fit_encoder(
     if not any(chosen):
         return _fit_numbers(X, names, missing, estimator)
     given = _columns_of(X)
-    columns = [
-        _fit_categories(name, values, missing) if categorical else _fit_number(name, values, missing)
+    encoder = Encoder(
+        (_category_column if categorical else _number_column)(name, values, missing)
         for name, values, categorical in zip(names, given, chosen)
-    ]
-    encoder = Encoder(columns)
-    return encoder, encoder.transform(_as_table(given))
+    )
+    return encoder, encoder.transform(_object_array(given))
 
 
-def encode(encoder: Encoder, X: Any, estimator: Any) -> Array:
-    """Encode rows at prediction."""
+def check_rows(encoder: Encoder, X: Any, estimator: Any) -> Array:
+    """Check the values of a table at prediction, and return it as an array that ``encoder.transform`` reads.
+
+    Parameters
+    ----------
+    encoder : Encoder
+    X : array of two dimensions, or data frame
+        With the columns of the encoder, in order.
+    estimator : object
+        Named in errors.
+    """
     if any(column.categories is not None for column in encoder.columns):
-        return encoder.transform(_as_table(_columns_of(X)))
-    finite = "allow-nan" if any(column.missing for column in encoder.columns) else True
-    rows = check_array(X, dtype=(np.float64, np.float32), ensure_all_finite=finite, estimator=estimator, input_name="X")
-    return encoder.transform(rows)
+        return _object_array(_columns_of(X))
+    return _numbers(X, any(column.missing for column in encoder.columns), estimator)
+
+
+def _numbers(X: Any, allow_missing: bool, estimator: Any) -> Array:
+    finite = "allow-nan" if allow_missing else True
+    rows: Array = check_array(
+        X, dtype=(np.float64, np.float32), ensure_all_finite=finite, estimator=estimator, input_name="X"
+    )
+    return rows
 
 
 def _fit_numbers(X: Any, names: Sequence[str], missing: str, estimator: Any) -> tuple[Encoder, Array]:
-    finite = "allow-nan" if missing == "indicator" else True
-    rows = check_array(X, dtype=(np.float64, np.float32), ensure_all_finite=finite, estimator=estimator, input_name="X")
-    # The sum is nan exactly where a value is: most tables need no closer look.
-    absent = np.isnan(rows).any(axis=0) if missing == "indicator" and np.isnan(rows.sum()) else np.zeros(rows.shape[1])
+    rows = _numbers(X, missing == "indicator", estimator)
+    # The sum is NaN exactly if some value is, so most tables need no closer look.
+    looks = missing == "indicator" and np.isnan(rows.sum())
+    absent: Array = np.asarray(np.isnan(rows).any(axis=0) if looks else np.zeros(rows.shape[1], bool))
     columns = [
-        _number_column(name, rows[:, j].astype(np.float64)) if absent[j] else Column(name)
+        _filled_column(name, rows[:, j].astype(np.float64)) if absent[j] else Column(name)
         for j, name in enumerate(names)
     ]
     encoder = Encoder(columns)
     return encoder, encoder.transform(rows)
 
 
-def _number_column(name: str, values: Floats) -> Column:
-    """A column of numbers some of which are missing; one with nothing else is filled with 0."""
+def _filled_column(name: str, values: Floats) -> Column:
+    """A column of numbers some of which are missing; if all are, they are filled with 0."""
     known = values[np.isfinite(values)]
     return Column(name, missing="indicator", fill=float(known.mean()) if len(known) else 0.0)
 
 
-def _fit_number(name: str, values: Array, missing: str) -> Column:
+def _number_column(name: str, values: Array, missing: str) -> Column:
     absent = is_missing(values)
     if not absent.any():
         return Column(name)
     if missing == "error":
         raise ValueError(f"Input X contains NaN in column {name!r}; fill it in, or set missing='indicator'.")
-    return _number_column(name, values[~absent].astype(np.float64))
+    return _filled_column(name, values[~absent].astype(np.float64))
 
 
-def _fit_categories(name: str, values: Array, missing: str) -> Column:
+def _category_column(name: str, values: Array, missing: str) -> Column:
     absent = is_missing(values)
     if absent.any() and missing == "error":
         raise ValueError(
@@ -127,13 +141,13 @@ def _fit_categories(name: str, values: Array, missing: str) -> Column:
 
 
 def _plain(value: Any) -> Any:
-    """The Python value of a numpy scalar; anything that is no scalar by its name."""
+    """The Python value of a numpy scalar; anything that is no scalar becomes a string."""
     value = value.item() if isinstance(value, np.generic) else value
     return value if isinstance(value, (str, int, float, bool)) else str(value)
 
 
 def _chosen_columns(X: Any, names: Sequence[str], categorical_features: Any) -> list[bool]:
-    """Tell for each column whether it is read as categories."""
+    """Whether each column is read as categories."""
     if categorical_features is None:
         return [False] * len(names)
     if isinstance(categorical_features, str):
@@ -168,12 +182,12 @@ def _reads_as_categories(name: str, dtype: str, values: Any) -> bool:
 def _columns_of(X: Any) -> list[Array]:
     if hasattr(X, "columns"):
         return [np.asarray(X[column].to_numpy()) for column in X.columns]
-    array = np.asarray(X, dtype=object) if not isinstance(X, np.ndarray) else X
-    return [array[:, j] for j in range(array.shape[1])]
+    return [X[:, j] for j in range(X.shape[1])]
 
 
-def _as_table(columns: list[Array]) -> Array:
-    table = np.empty((len(columns[0]), len(columns)), dtype=object)
+def _object_array(columns: list[Array]) -> Array:
+    """Columns of mixed types as one array of objects: each value stays what it is in its column."""
+    array = np.empty((len(columns[0]), len(columns)), dtype=object)
     for j, column in enumerate(columns):
-        table[:, j] = column
-    return table
+        array[:, j] = column
+    return array

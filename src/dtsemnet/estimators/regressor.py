@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
-import numpy as np
-from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_array
-
-from dtsemnet.arrays import Array
-from dtsemnet.estimators.base import TreeEstimator
-from dtsemnet.estimators.parameters import check_parameters
-from dtsemnet.fit.fitting import TrainingData
-from dtsemnet.fit.leaves import leaves_of
-from dtsemnet.fit.regression import LeafFitting
-from dtsemnet.training import ALL, History, Phase
-from dtsemnet.tree import Topology, Tree
+from dtsemnet.estimators.base import TreeRegressor, initial_tree
+from dtsemnet.estimators.persistence import Rule, check_parameters, one_of
+from dtsemnet.fit.data import TrainingData
+from dtsemnet.fit.settings import OVERRIDES, REGRESSION_RECIPES, FitOptions, regression_recipe
+from dtsemnet.fit.tasks import RegressionTask
+from dtsemnet.training import ALL, Phase, Regression
+from dtsemnet.tree import Tree
 
 __all__ = ["DTSemNetRegressor"]
 
 
-class DTSemNetRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
+class DTSemNetRegressor(TreeRegressor):
     """A hard oblique decision tree with linear leaves, trained by gradient descent without approximation.
 
     Splits and leaves are trained together while every leaf takes part in a prediction, weighed by a softmax whose
@@ -90,8 +85,8 @@ class DTSemNetRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
     True
     """
 
-    _TRAININGS = ("annealed", "paper", "straight_through")
-    _n_outputs: int
+    _legal: ClassVar[dict[str, Rule]] = {"training": one_of(*REGRESSION_RECIPES)}
+    _task_class: type[RegressionTask] = RegressionTask
 
     def __init__(
         self,
@@ -156,60 +151,27 @@ class DTSemNetRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.verbose = verbose
 
-    def _fit_tree(self, data: TrainingData, rng: np.random.Generator) -> Tree:
-        self.history_ = History()
-        y = data.sample.y
-        if (y == y[0]).all():  # nothing to explain
-            return Tree(
-                Topology([]), np.empty((0, data.n_features)), np.empty(0), y[:1], feature_names=data.feature_names
-            )
-        outcome = LeafFitting(self, data, rng, self._initial_tree(data.n_features)).run()
-        self.history_ = outcome.history
-        return outcome.tree
-
-    def _encode_y(self, y: Any, *, reset: bool) -> Array:
-        found = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y", estimator=self)
-        matrix: Array = found.reshape(-1, 1) if found.ndim == 1 else found
-        if not reset and matrix.shape[1] != self._n_outputs:
-            raise ValueError(f"y has {matrix.shape[1]} outputs, but this estimator was fitted on {self._n_outputs}.")
-        self._n_outputs = matrix.shape[1]
-        return matrix
-
-    def predict(self, X: Any) -> Array:
-        """Output of the leaf that each row reaches: (n_samples,), or (n_samples, n_outputs) for several."""
-        return self.tree_.predict(self._encoded(X))
+    def _task(self, data: TrainingData, init: Tree | None = None) -> RegressionTask:
+        parameters = self.get_params(deep=False)
+        loss_parameter = self.quantile if self.loss == "quantile" else self.huber_delta
+        problem = Regression(data.n_outputs, self.leaf == "linear", self.loss, loss_parameter)  # type: ignore[arg-type]
+        return self._task_class(
+            data, FitOptions.of(parameters), regression_recipe(self.training, self.loss), problem=problem,
+            guard=self.guard, depth=self.max_depth, init=initial_tree(self.init, data) if init is None else init,
+            overrides={name: parameters[name] for name in OVERRIDES},
+        )  # fmt: skip
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Go on with more rows: small steps on the splits, leaves updated as if fitted to all rows so far."""
+        """Go on with more rows: small steps on the splits, leaves updated as if fitted to all rows so far.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The new rows, as in :meth:`fit`.
+        """
         check_parameters(self)
         if not hasattr(self, "model_"):
             return self._fit(X, y, sample_weight, (None, None, None))
-        data = self._more_data(X, y, sample_weight)
-        old = self.tree_
-        if old.n_splits == 0:
-            return self
-        fitting = LeafFitting(self, data, np.random.default_rng(0), old)
-        fitting.scaling = self._scaling
-        parameters = self._one_epoch(fitting, Phase(1, self.learning_rate or 0.001, k=ALL, temperature=0.03))
-        assert parameters.leaves is not None
-        seen = self._leaf_weight
-        tree = fitting.update(parameters.splits, parameters.leaves, seen, lambda moved: self._wider_guard(moved, data))
-        self._keep(tree, data.sample)
-        self._leaf_weight = seen + self._leaf_weight
+        phase = Phase(1, self.learning_rate or 0.001, k=ALL, temperature=0.03)
+        self._learn_more(X, y, sample_weight, phase, self.l1 or 0.0)
         return self
-
-    def _wider_guard(self, moved: Tree, data: TrainingData) -> Any:
-        """The guard so far, widened by the targets of the new rows."""
-        old = self.tree_
-        if old.lower is None or old.upper is None:
-            return None, None
-        lower, upper, leaf = old.lower.copy(), old.upper.copy(), leaves_of(moved, data.sample)
-        np.minimum.at(lower, leaf, data.sample.y)
-        np.maximum.at(upper, leaf, data.sample.y)
-        return lower, upper
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        tags.target_tags.single_output = True
-        return tags

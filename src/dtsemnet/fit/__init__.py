@@ -1,1 +1,1 @@
-"""How a tree is fitted: rows, settings, starts, leaves, and the course of one fit."""
+"""How a tree is fitted: `fit` is the course of a fit, `tasks` what classes and numbers do differently in it."""

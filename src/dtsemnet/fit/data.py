@@ -1,29 +1,33 @@
-"""The rows that training sees: merged, ordered by content, split by content and seed.
+"""The rows that a tree is fitted to: merged, split into training and validation rows, standardised.
 
-Weights mean repetition: a row of weight 2 is that row twice. Under mini-batches
-and random splits this holds only if training cannot tell the two apart, so rows
+Weights mean repetition: a row of weight 2 is that row twice. With mini-batches
+and random splits this holds only if training cannot tell the two apart. So rows
 without weight are dropped, equal rows (same x, same y) are merged and their
-weights added, and the rest is put in an order that depends on content alone.
-Split, batches and restarts then work on what is left.
+weights added, and the result is sorted in an order that depends on the content
+alone. Splits, batches and starts then work on the merged rows.
 
-No copy of X is made: a sample points into the caller's array.
+X is not copied: a sample points into the caller's array.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.kernels.rows import mix_rows
+from dtsemnet.tree import Tree
 
-__all__ = ["BLOCK", "Sample", "Scaling", "merge", "split", "target_scale"]
-
+__all__ = ["BLOCK", "MIN_ROWS", "Sample", "Scaling", "TrainingData", "merge", "set_aside", "split", "target_scale"]
 
 BLOCK = 65536
-"""Rows that are copied at a time."""
+"""Number of rows that are copied at a time."""
+MIN_ROWS = 30
+"""If there are fewer training rows, none are set aside: a handful of rows cannot compare two trees."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,7 @@ class Sample:
     Parameters
     ----------
     X : array of shape (n, n_features), float32 or float64
-        The caller's array, or what the encoder made of it.
+        The caller's array, or the encoded one.
     index : array of int, shape (n_rows,)
     y : array of class codes (n_rows,) or targets (n_rows, n_outputs)
         In the order of ``index``.
@@ -49,67 +53,84 @@ class Sample:
     def __len__(self) -> int:
         return len(self.index)
 
-    def take(self, places: Ints) -> Sample:
-        """Select some of the rows."""
-        return Sample(self.X, self.index[places], self.y[places], self.weight[places])
+    def take(self, positions: Ints) -> Sample:
+        """Select some of the rows, by their position in the sample."""
+        return Sample(self.X, self.index[positions], self.y[positions], self.weight[positions])
+
+    def with_targets(self, y: Array) -> Sample:
+        """The same rows with other targets."""
+        return Sample(self.X, self.index, y, self.weight)
+
+    def slices(self) -> Iterator[slice]:
+        """Slices of at most ``BLOCK`` rows that cover the sample."""
+        for start in range(0, len(self), BLOCK):
+            yield slice(start, min(start + BLOCK, len(self)))
 
     def blocks(self) -> Iterator[tuple[slice, Floats]]:
         """Copy the rows block by block, in float64."""
-        for start in range(0, len(self), BLOCK):
-            part = slice(start, start + BLOCK)
+        for part in self.slices():
             yield part, np.ascontiguousarray(self.X[self.index[part]], dtype=np.float64)
 
-    def rows(self) -> Floats:
+    def to_array(self) -> Floats:
         """Copy all rows, in float64."""
         return np.ascontiguousarray(self.X[self.index], dtype=np.float64)
 
 
 def merge(X: Array, y: Array, weight: Floats) -> Sample:
-    """Drop rows without weight, merge equal rows, order the rest by content."""
+    """Drop rows without weight, merge equal rows, and sort the result by content."""
     targets = y.reshape(len(y), -1 if len(y) else 1)
     index = np.flatnonzero(weight > 0)
-    number = np.zeros(len(index), np.uint64)
+    hashes = np.zeros(len(index), np.uint64)
     for part, rows in Sample(X, index, y[index], weight[index]).blocks():
-        mix_rows(np.column_stack([rows, targets[index[part]].astype(np.float64)]), number[part])
-    order = np.argsort(number, kind="stable")
-    index, number = index[order], number[order]
-    first = np.ones(len(index), bool)
-    same = np.flatnonzero(number[1:] == number[:-1])
-    # Equal numbers are as good as proof, but comparing the few rows in question costs nothing.
+        mix_rows(np.column_stack([rows, targets[index[part]].astype(np.float64)]), hashes[part])
+    order = np.argsort(hashes, kind="stable")
+    index, hashes = index[order], hashes[order]
+    is_first = np.ones(len(index), bool)
+    same = np.flatnonzero(hashes[1:] == hashes[:-1])
+    # Equal hashes are nearly always equal rows, and comparing these few rows costs nothing.
     equal = (X[index[same]] == X[index[same + 1]]).all(axis=1)
     equal &= (targets[index[same]] == targets[index[same + 1]]).all(axis=1)
-    first[same[equal] + 1] = False
-    starts = np.flatnonzero(first)
-    merged = np.add.reduceat(weight[index], starts) if len(starts) else weight[:0]
-    return Sample(X, index[starts], y[index[starts]], merged)
+    is_first[same[equal] + 1] = False
+    starts = np.flatnonzero(is_first)
+    total = np.add.reduceat(weight[index], starts) if len(starts) else weight[:0]
+    return Sample(X, index[starts], y[index[starts]], total)
 
 
 def split(sample: Sample, fraction: float, rng: np.random.Generator, *, by_class: bool) -> tuple[Sample, Sample]:
-    """Set a share of the rows aside for validation, of each class its part."""
-    aside = np.zeros(len(sample), bool)
+    """Divide a sample into training rows and validation rows.
+
+    Parameters
+    ----------
+    sample : Sample
+    fraction : float
+        Share of the rows that become validation rows. At least one row is left for training.
+    rng : numpy.random.Generator
+    by_class : bool
+        Take this share of each class, else of all rows together.
+    """
+    is_held = np.zeros(len(sample), bool)
     groups = [sample.y == code for code in np.unique(sample.y)] if by_class else [np.ones(len(sample), bool)]
     for group in groups:
-        places = rng.permutation(np.flatnonzero(group))
-        # At least one row of each group stays in training; a lone row does.
-        aside[places[: min(round(fraction * len(places)), len(places) - 1)]] = True
-    return sample.take(np.flatnonzero(~aside)), sample.take(np.flatnonzero(aside))
+        shuffled = rng.permutation(np.flatnonzero(group))
+        is_held[shuffled[: min(round(fraction * len(shuffled)), len(shuffled) - 1)]] = True
+    return sample.take(np.flatnonzero(~is_held)), sample.take(np.flatnonzero(is_held))
 
 
 @dataclass(frozen=True)
 class Scaling:
-    """The affine map to training coordinates: ``(x - center) * factor``; columns that never vary become 0."""
+    """The affine map to training coordinates, ``(x - center) * factor``; columns that never vary become 0."""
 
     center: Floats
     factor: Floats
 
     @classmethod
     def of(cls, sample: Sample) -> Scaling:
-        """Mean 0 and standard deviation 1 over the weighted rows."""
+        """The map that gives the weighted rows mean 0 and standard deviation 1."""
         n_features = sample.X.shape[1]
         largest = np.zeros(n_features)
         for _, rows in sample.blocks():
             np.maximum(largest, np.abs(rows).max(axis=0), out=largest)
-        # Divided by the largest, nothing overflows, whatever the unit.
+        # Values are divided by the largest one, so that nothing overflows in any unit.
         unit = np.where(largest > 0, largest, 1.0)
         mean, square, total = np.zeros(n_features), np.zeros(n_features), sample.weight.sum()
         for part, rows in sample.blocks():
@@ -121,6 +142,12 @@ class Scaling:
         with np.errstate(over="ignore"):
             factor = np.where(varies, 1 / np.where(varies, deviation, 1) / unit, 0.0)
         return cls(mean * unit, np.where(np.isfinite(factor), factor, 0.0))
+
+    @property
+    def std(self) -> Floats:
+        """Standard deviation of each column; 0 if it never varies."""
+        varies = self.factor > 0
+        return np.where(varies, 1 / np.where(varies, self.factor, 1), 0.0)
 
     def apply(self, sample: Sample, dtype: type = np.float32) -> Array:
         """Copy the rows in training coordinates."""
@@ -137,14 +164,80 @@ class Scaling:
 
     def unfold(self, weight: Floats, bias: Floats) -> Floats:
         """Undo :meth:`fold`: rows (w, b) that read scaled inputs."""
-        spread = np.where(self.factor > 0, 1 / np.where(self.factor > 0, self.factor, 1), 0.0)
-        return np.column_stack([weight * spread, bias + weight @ self.center])
+        return np.column_stack([weight * self.std, bias + weight @ self.center])
 
 
 def target_scale(sample: Sample) -> tuple[Floats, Floats]:
-    """Mean and standard deviation of each target over the weighted rows; 1 where it never varies."""
-    # Divided by the largest, nothing overflows, whatever the unit.
+    """Mean and standard deviation of each target over the weighted rows; 1 if the target never varies."""
+    # Values are divided by the largest one, so that nothing overflows in any unit.
     unit = np.maximum(np.abs(sample.y).max(axis=0), np.finfo(float).tiny)
     mean = np.average(sample.y / unit, axis=0, weights=sample.weight)
-    spread = np.sqrt(np.average(np.square(sample.y / unit - mean), axis=0, weights=sample.weight))
-    return mean * unit, np.where(spread > 10 * np.finfo(float).eps, spread, 1.0) * unit
+    std = np.sqrt(np.average(np.square(sample.y / unit - mean), axis=0, weights=sample.weight))
+    return mean * unit, np.where(std > 10 * np.finfo(float).eps, std, 1.0) * unit
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """What a tree is fitted to.
+
+    Parameters
+    ----------
+    sample : Sample
+        The merged training rows.
+    validation : Sample or None
+        Validation rows that the user gave.
+    feature_names : tuple of str
+        Names of the encoded features.
+    class_names : tuple or None
+        Labels of the classes; None for regression.
+    scaling : Scaling
+        Map of the features to training coordinates.
+    previous : Tree, optional
+        The tree of the last fit, to start from (``warm_start``).
+    """
+
+    sample: Sample
+    validation: Sample | None
+    feature_names: tuple[str, ...]
+    class_names: tuple[Any, ...] | None
+    scaling: Scaling
+    previous: Tree | None = None
+
+    @property
+    def n_features(self) -> int:
+        """Number of features that the tree reads."""
+        return int(self.sample.X.shape[1])
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of classes, or of targets."""
+        return len(self.class_names) if self.class_names is not None else int(self.sample.y.shape[1])
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether all targets are equal, so that there is nothing to split."""
+        return bool((self.sample.y == self.sample.y[0]).all())
+
+    @cached_property
+    def target_scale(self) -> tuple[Floats, Floats]:
+        """Mean and standard deviation of each target, of shape (n_outputs,) each (regression)."""
+        return target_scale(self.sample)
+
+    def standardise(self, y: Floats) -> Floats:
+        """Map targets to mean 0 and standard deviation 1 over the training rows."""
+        center, scale = self.target_scale
+        standard: Floats = (y - center) / scale
+        return standard
+
+
+def set_aside(data: TrainingData, fraction: float, rng: np.random.Generator) -> tuple[Sample, Sample | None]:
+    """Return rows to train on and rows to judge by.
+
+    The rows to judge by are those that the user gave; else a share of the training rows, of each class if there
+    are classes; else None if the share is 0 or there are fewer than ``MIN_ROWS`` rows.
+    """
+    if data.validation is not None:
+        return data.sample, data.validation
+    if fraction == 0 or len(data.sample) < MIN_ROWS:
+        return data.sample, None
+    return split(data.sample, fraction, rng, by_class=data.class_names is not None)

@@ -1,32 +1,36 @@
 """What the leaves of a finished tree hold, computed from the rows that reach them.
 
-Classes: frequencies, each node shrunk towards its parent as by one row of it,
-so that no frequency is overconfident because a leaf is small. One row more or
-less is what a majority differs by at least, so the most frequent class of a
-leaf stays its class.
+Classes: class frequencies. Each node is shrunk towards its parent by a weight of
+one row, so that small leaves are not overconfident. A majority is ahead by at
+least one row, so the most frequent class of a leaf stays its class.
 
 Linear models: ridge regression in each leaf towards the linear model of all
-rows, in closed form. The penalty, and whether rows for which a leaf is only the
-second choice count too (the paper's augmented samples), are judged by
-validation rows, or by leaving one out where there are none.
+rows, in closed form. Two choices, the penalty and whether rows also count for
+the leaf that is their second choice (the paper's augmented samples), are made on
+validation rows, or by leave-one-out errors if there are none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
 from dtsemnet.arrays import Array, Floats, Ints
-from dtsemnet.fit.data import Sample, Scaling
+from dtsemnet.fit.data import Sample, Scaling, TrainingData
 from dtsemnet.kernels.logits import choices
 from dtsemnet.tree import Topology, Tree
 
 __all__ = [
+    "LEAF_FITS",
+    "PENALTIES",
+    "LeafFit",
     "RidgePaths",
+    "class_error",
     "class_table",
+    "constant_tree",
     "count_classes",
     "count_rows",
     "frequencies",
@@ -39,15 +43,34 @@ __all__ = [
 
 
 PENALTIES = (0.1, 1.0, 10.0, 100.0, 1e3, 1e4)
-"""Ridge penalties tried, in rows: a penalty of 10 weighs like ten rows of standardised inputs."""
+"""Ridge penalties that are tried, in rows: a penalty of 10 weighs as much as ten rows of standardised inputs."""
+
+
+class LeafFit(NamedTuple):
+    """How linear leaves are fitted: whether rows count for their second choice too, and the ridge penalty."""
+
+    augmented: bool
+    penalty: float
+
+
+LEAF_FITS = tuple(LeafFit(augmented, penalty) for augmented in (False, True) for penalty in PENALTIES)
+
+
+def constant_tree(data: TrainingData) -> Tree:
+    """The tree without splits: class frequencies, or the mean of the targets."""
+    y = data.sample.y if data.class_names is None else np.eye(len(data.class_names))[data.sample.y]
+    # The mean of equal targets may round; the target itself does not.
+    value = y[:1] if data.is_constant else np.average(y, axis=0, weights=data.sample.weight)[None]
+    names = {"feature_names": data.feature_names, "class_names": data.class_names}
+    return Tree(Topology([]), np.empty((0, data.n_features)), np.empty(0), value, **names)
 
 
 def leaves_of(tree: Tree, sample: Sample) -> Ints:
     """Leaf that each row of a sample reaches."""
-    found = np.empty(len(sample), np.int64)
+    leaf = np.empty(len(sample), np.int64)
     for part, rows in sample.blocks():
-        found[part] = tree.apply(rows)
-    return found
+        leaf[part] = tree.apply(rows)
+    return leaf
 
 
 def class_table(leaf: Ints, y: Ints, weight: Floats, n_leaves: int, n_classes: int) -> Floats:
@@ -62,6 +85,12 @@ def count_classes(tree: Tree, sample: Sample, n_classes: int) -> Floats:
     for part, rows in sample.blocks():
         table += class_table(tree.apply(rows), sample.y[part], sample.weight[part], tree.n_leaves, n_classes)
     return table
+
+
+def class_error(tree: Tree, sample: Sample) -> float:
+    """Share of the rows of a sample, by weight, that reach a leaf of another class."""
+    table = count_classes(tree, sample, tree.n_outputs)
+    return float(1 - table[np.arange(tree.n_leaves), tree.leaf_class].sum() / table.sum())
 
 
 def count_rows(tree: Tree, sample: Sample) -> Floats:
@@ -83,9 +112,9 @@ def frequencies(topology: Topology, table: Floats) -> Floats:
     """Turn the weights of classes in leaves into probabilities."""
     total = table.sum(axis=0)
     above = np.empty((topology.n_splits, table.shape[1]))
-    found = np.tile(total / total.sum(), (topology.n_leaves, 1))
+    frequency = np.tile(total / total.sum(), (topology.n_leaves, 1))
     if topology.n_splits == 0:
-        return found
+        return frequency
     below = np.maximum(node_sums(topology, table), 0.0)
     above[0] = total / total.sum()
     for i, pair in enumerate(topology.children):
@@ -95,12 +124,12 @@ def frequencies(topology: Topology, table: Floats) -> Floats:
             if child >= 0:
                 above[child] = shrunk
             else:
-                found[~child] = shrunk
-    return found / found.sum(axis=1, keepdims=True)
+                frequency[~child] = shrunk
+    return frequency / frequency.sum(axis=1, keepdims=True)
 
 
 def guard_of(leaf: Ints, y: Floats, n_leaves: int) -> tuple[Floats, Floats]:
-    """Smallest and largest target of each leaf; those of all rows where a leaf has none."""
+    """Smallest and largest target of the rows of each leaf; of all rows if a leaf has none."""
     lower, upper = np.full((n_leaves, y.shape[1]), np.inf), np.full((n_leaves, y.shape[1]), -np.inf)
     np.minimum.at(lower, leaf, y)
     np.maximum.at(upper, leaf, y)
@@ -110,29 +139,32 @@ def guard_of(leaf: Ints, y: Floats, n_leaves: int) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True)
 class RidgePaths:
-    """Leaf models for each penalty, in training coordinates, and their errors when each row is left out."""
+    """Leaf models for each penalty, in training coordinates, and their leave-one-out errors."""
 
     leaves: Floats
     """Shape (n_penalties, n_leaves, n_outputs, n_columns), the bias last."""
     left_out: Floats
-    """Weighted mean square of the errors on rows left out, shape (n_penalties,)."""
+    """Weighted mean of the squared leave-one-out errors, shape (n_penalties,)."""
 
 
 def ridge_paths(
     tree: Tree, sample: Sample, scaling: Scaling, *, linear: bool, augmented: bool, penalties: tuple[float, ...]
 ) -> RidgePaths:
-    """Fit every leaf by ridge towards the model of all rows, for several penalties at once.
+    """Fit every leaf by ridge regression towards the model of all rows, for several penalties at once.
 
     Parameters
     ----------
     tree : Tree
-        Its splits say which rows a leaf sees; its leaves are not read.
+        Its splits decide which rows reach a leaf; its leaves are not read.
     sample : Sample
         Targets of shape (n_rows, n_outputs).
+    scaling : Scaling
+        Map of the features to training coordinates.
     linear : bool
         Linear models, else constants.
     augmented : bool
-        Rows count for their second choice as well.
+        Whether rows also count for the leaf that is their second choice.
+    penalties : tuple of float
     """
     n_leaves, n_outputs = tree.n_leaves, sample.y.shape[1]
     common = _common_model(sample, scaling, linear)
@@ -140,13 +172,13 @@ def ridge_paths(
     error = np.zeros(len(penalties))
     first, second = _first_and_second(tree, sample, augmented)
     for leaf, own, guest in _members(first, second, n_leaves):
-        places = np.concatenate([own, guest])
-        design, weight = _design(sample, places, scaling, linear), sample.weight[places]
-        residual = sample.y[places] - design @ common
+        members = sample.take(np.concatenate([own, guest]))
+        design, weight = _design(members, scaling, linear), members.weight
+        residual = members.y - design @ common
         free = np.ones(design.shape[1])
-        free[-1] = 1e-6  # the intercept is free, but for a leaf with one row
+        free[-1] = 1e-6  # nearly no penalty on the intercept; a leaf with a single row still needs some
         scale = 1 / np.sqrt(free)
-        # One decomposition serves all penalties: in coordinates where the penalty is a multiple of 1.
+        # In coordinates in which the penalty is a multiple of the identity, one decomposition serves all penalties.
         scaled = design * scale * np.sqrt(weight)[:, None]
         values, vectors = np.linalg.eigh(scaled.T @ scaled)
         rotated = scaled @ vectors
@@ -162,58 +194,66 @@ def ridge_paths(
 
 
 def update_leaves(tree: Tree, model: Floats, seen: Floats, sample: Sample, scaling: Scaling) -> Floats:
-    """Move leaf models by new rows, each held where it is as by the rows that it has seen.
+    """Update leaf models by new rows; the rows seen so far hold each model in place by their weight.
 
     Parameters
     ----------
+    tree : Tree
+        Its splits decide which rows reach a leaf.
     model : array of shape (n_leaves, n_outputs, n_columns)
         In training coordinates.
     seen : array of shape (n_leaves,)
         Weight of the rows that each leaf was fitted to.
+    sample : Sample
+        The new rows, targets standardised.
+    scaling : Scaling
+        Map of the features to training coordinates.
     """
     moved, linear = model.copy(), model.shape[2] > 1
     for leaf, own, _ in _members(leaves_of(tree, sample), None, tree.n_leaves):
-        design = _design(sample, own, scaling, linear)
+        design = _design(sample.take(own), scaling, linear)
         weighted = design * sample.weight[own, None]
         gram = weighted.T @ design + max(seen[leaf], 1e-3) * np.eye(design.shape[1])
         moved[leaf] += np.linalg.solve(gram, weighted.T @ (sample.y[own] - design @ model[leaf].T)).T
     return moved
 
 
-def _design(sample: Sample, places: Ints, scaling: Scaling, linear: bool) -> Floats:
-    """Rows in training coordinates with the column of ones, or the ones alone."""
-    ones = np.ones((len(places), 1))
-    return np.hstack([scaling.apply(sample.take(places), np.float64), ones]) if linear else ones
+def _design(sample: Sample, scaling: Scaling, linear: bool) -> Floats:
+    """Rows in training coordinates with a column of ones, or the ones alone."""
+    ones = np.ones((len(sample), 1))
+    return np.hstack([scaling.apply(sample, np.float64), ones]) if linear else ones
 
 
 def _common_model(sample: Sample, scaling: Scaling, linear: bool) -> Floats:
     """Ridge model of all rows, shape (n_columns, n_outputs)."""
     n_columns = sample.X.shape[1] + 1 if linear else 1
     gram, moment = np.eye(n_columns) * 1e-3, np.zeros((n_columns, sample.y.shape[1]))
-    for start in range(0, len(sample), 65536):
-        places = np.arange(start, min(start + 65536, len(sample)))
-        design = _design(sample, places, scaling, linear)
-        weighted = design * sample.weight[places, None]
+    for part in sample.slices():
+        design = _design(sample.take(np.arange(part.start, part.stop)), scaling, linear)
+        weighted = design * sample.weight[part, None]
         gram += weighted.T @ design
-        moment += weighted.T @ sample.y[places]
+        moment += weighted.T @ sample.y[part]
     return np.linalg.solve(gram, moment)
 
 
 def _first_and_second(tree: Tree, sample: Sample, augmented: bool) -> tuple[Ints, Ints | None]:
+    """The leaf that each row reaches and, if asked for, its second choice."""
     if not augmented or tree.n_leaves == 1:
         return leaves_of(tree, sample), None
-    found = np.empty((len(sample), 2), np.int64)
+    leaf = np.empty((len(sample), 2), np.int64)
     for part, rows in sample.blocks():
-        found[part] = choices(tree.scores(rows), tree.topology.children, 2)
-    return found[:, 0], found[:, 1]
+        leaf[part] = choices(tree.scores(rows), tree.topology.children, 2)
+    return leaf[:, 0], leaf[:, 1]
 
 
 def _members(first: Ints, second: Ints | None, n_leaves: int) -> Iterator[tuple[int, Ints, Ints]]:
-    """Rows that reach each leaf, and rows for which it is the second choice; leaves that have neither are left out."""
-    own = np.split(np.argsort(first, kind="stable"), np.cumsum(np.bincount(first, minlength=n_leaves))[:-1])
-    guests: Any = [np.empty(0, np.int64)] * n_leaves
-    if second is not None:
-        guests = np.split(np.argsort(second, kind="stable"), np.cumsum(np.bincount(second, minlength=n_leaves))[:-1])
+    """Rows that reach each leaf, and rows for which it is the second choice; leaves without any are left out."""
+    own = _rows_by_leaf(first, n_leaves)
+    guests = [np.empty(0, np.int64)] * n_leaves if second is None else _rows_by_leaf(second, n_leaves)
     for leaf in range(n_leaves):
         if len(own[leaf]) + len(guests[leaf]):
             yield leaf, own[leaf], guests[leaf]
+
+
+def _rows_by_leaf(leaf: Ints, n_leaves: int) -> list[Ints]:
+    return np.split(np.argsort(leaf, kind="stable"), np.cumsum(np.bincount(leaf, minlength=n_leaves))[:-1])

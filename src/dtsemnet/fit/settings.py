@@ -1,84 +1,140 @@
-"""How a tree is trained by default, and as the paper has it.
+"""How a tree is trained: the options of a fit, the settings that its starts try, and the phases of a start.
 
-*Annealed* training evaluates at each step a smooth function whose limit is the
-tree, optimises it as it is, and ends on the limit: for classes the pooled
-logits ``tau * logsumexp(z / tau)`` with ``tau`` falling to 0, for regression the
-softmax over all leaves at a falling temperature, then leaves refitted in closed
-form. No single rate and temperature fit every table, so a fit tries a few
-settings from different random starts and keeps what does best on rows set aside.
-The smallest tree with a leaf for each class is among the starts of a classifier: a maximal depth is a maximum.
-The best tree is then trained on with all rows: annealed once more, or, for regression, warmed up a little.
+*Annealed* training, the default, evaluates a smooth function whose limit is the
+tree, optimises that function as it is, and ends on the limit. For classes these
+are the pooled logits ``tau * logsumexp(z / tau)`` with ``tau`` falling to 0; for
+regression the softmax over all leaves at a falling temperature, after which the
+leaves are refitted in closed form. No single learning rate and temperature suit
+every table, so a fit tries a few settings from different random starts.
 
-*Paper* training is max-pooled cross-entropy from the first step, and the
-paper's Algorithm 1 with k = 4 and temperature 0.5. *Straight-through* training
-is the estimator that the paper compares with.
+*Paper* training is max-pooled cross-entropy from the first step for classes, and
+the paper's Algorithm 1 with k = 4 and temperature 0.5 for regression.
+*Straight-through* training is the estimator that the paper compares with.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, Literal, Self, TypeVar
 
 from dtsemnet.training import ALL, Cosine, Decay, Geometric, Linear, Phase, algorithm_1
 
 __all__ = [
+    "ANNEALED_SHARE",
     "CLASSIFICATION",
-    "PAPER_CLASSIFICATION",
-    "PAPER_REGRESSION",
+    "CLASSIFICATION_RECIPES",
+    "LAST_Q",
+    "OVERRIDES",
     "REGRESSION",
+    "REGRESSION_RECIPES",
+    "FitOptions",
+    "Recipe",
     "Setting",
-    "classification_phases",
     "n_epochs_for",
-    "regression_phases",
+    "regression_recipe",
 ]
 
 STEPS = 4500
-"""Gradient steps that a start takes, where the number of epochs is not given."""
+"""Number of gradient steps of a start, if the number of epochs is not given."""
+ANNEALED_SHARE = 0.7
+"""Share of a classifier's training after which the temperature is 0 and the tree itself is trained."""
+LAST_Q = 0.7
+"""Last exponent of the bounded classification loss."""
+
+OVERRIDES = ("learning_rate", "weight_decay", "l1", "max_grad_norm")
+"""Hyper-parameters of a setting that the user may give."""
+
+S = TypeVar("S", bound="Setting")
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """What the user chose for the course of a fit; the names are those of the estimators' parameters.
+
+    Parameters
+    ----------
+    n_init : int or "auto"
+        Number of starts; "auto" is one for each setting.
+    max_iter : int, optional
+        Epochs of a start.
+    early_stopping, n_iter_no_change, tol
+        Whether each start stops if its validation score does not improve, after how many epochs, and by how much.
+    validation_fraction : float
+        Share of the training rows that are set aside if the user gave no validation rows.
+    refit : bool
+        Whether the best tree is trained on with all rows.
+    engine, device
+        The engine and, for torch, its device.
+    """
+
+    n_init: int | Literal["auto"] = "auto"
+    max_iter: int | None = None
+    batch_size: int = 128
+    early_stopping: bool = False
+    n_iter_no_change: int = 20
+    tol: float = 0.0
+    validation_fraction: float = 0.2
+    refit: bool = True
+    engine: Literal["cpu", "torch"] = "cpu"
+    device: str | None = None
+    n_jobs: int | None = None
+    checkpoint: str | Path | None = None
+    verbose: int = 0
+
+    @classmethod
+    def of(cls, parameters: Mapping[str, Any]) -> Self:
+        """Read the options from an estimator's parameters; those that it does not have keep their defaults."""
+        return cls(**{field.name: parameters[field.name] for field in fields(cls) if field.name in parameters})
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What one start is trained with.
+    """The hyper-parameters of one start.
 
     Parameters
     ----------
     learning_rate : float
-        Of Adam, falling to 0 along a cosine.
+        Step size of Adam, which falls to 0 along a cosine.
     temperature : (float, float)
         First and last temperature of the annealing, in standard deviations of a split's score at the start.
     weight_decay : float
-        Decoupled decay of the splits.
+        Decoupled weight decay of the splits.
     proportional : bool
-        Leaves dealt out to classes by the root of their frequency, else in turn (classification).
+        Leaves are given to classes by the square root of their frequency, else in turn (classification).
     q : float
         Last exponent of the bounded loss; 0 is cross-entropy (classification).
     first_q : float
         First exponent.
     l1 : float
         Penalty on the absolute values of the splits.
+    max_grad_norm : float
+        Larger gradients are scaled down to this norm; 0: none are.
     """
 
     learning_rate: float
-    temperature: tuple[float, float]
-    weight_decay: float
+    temperature: tuple[float, float] = (1.0, 1.0)
+    weight_decay: float = 0.0
     proportional: bool = False
-    q: float = 0.7
+    q: float = LAST_Q
     first_q: float = 0.0
     l1: float = 0.0
+    max_grad_norm: float = 0.0
 
-    def at_depth(self, depth: int) -> Setting:
-        """Fit a setting made for depth 4 to a deeper classifier: its logits sum more margins, so they are larger."""
+    def at_depth(self: S, depth: int) -> S:
+        """Adapt a setting made for depth 4 to a deeper classifier, whose logits sum more margins and are larger."""
         factor = max(1.0, depth / 4)
         first, last = self.temperature
         return replace(self, learning_rate=self.learning_rate / factor, temperature=(first * factor, last * factor))
 
-    def override(self, **given: float | None) -> Setting:
-        """Use the numbers that the user gave."""
-        numbers: dict[str, Any] = {name: number for name, number in given.items() if number is not None}
-        return replace(self, **numbers)
+    def override(self: S, **given: float | None) -> S:
+        """Replace hyper-parameters by those that the user gave; None means not given."""
+        values: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        return replace(self, **values)
 
-    def warm(self) -> Setting:
-        """Start from a given tree: a third of the rate, and no heat that would wipe the tree out."""
+    def warm(self: S) -> S:
+        """Start from a given tree: a third of the learning rate, and a temperature that does not erase the tree."""
         last = self.temperature[1]
         return replace(self, learning_rate=self.learning_rate / 3, temperature=(5 * last, last), first_q=self.q)
 
@@ -89,8 +145,8 @@ CLASSIFICATION = (
     Setting(0.03, (3.0, 0.1), 0.3, proportional=True),
     Setting(0.03, (3.0, 0.1), 0.03, q=0.0),
 )
-# The penalty on absolute values keeps splits from leaning on columns with rare huge values; sets with many small
-# regions do better without it, so starts with and without it are tried.
+# The L1 penalty keeps splits from relying on columns with rare huge values. Data with many small regions do better
+# without it, so starts with and without it are tried.
 REGRESSION = (
     Setting(0.005, (1.0, 0.01), 0.03),
     Setting(0.02, (0.3, 0.006), 0.03),
@@ -100,32 +156,78 @@ REGRESSION = (
 )
 
 
-PAPER_CLASSIFICATION = Setting(0.1, (1.0, 1.0), 0.0)
-"""Rate of the paper's training; it has no decay and no annealed pooling."""
-PAPER_REGRESSION = Setting(0.01, (0.5, 0.5), 0.0)
+@dataclass(frozen=True)
+class Recipe:
+    """One way to train: the settings of its starts, in turn, and the phases of a start.
+
+    Parameters
+    ----------
+    settings : tuple of Setting
+    phases : callable
+        Phases of a start, given its setting and its number of epochs.
+    adapts : bool
+        Whether the settings are adapted to the depth of a classifier.
+    closed_form : bool
+        Whether the leaves of a regressor are refitted by ridge regression; else they stay as they were trained.
+    """
+
+    settings: tuple[Setting, ...]
+    phases: Callable[[Setting, int], tuple[Phase, ...]]
+    adapts: bool = False
+    closed_form: bool = False
 
 
-def n_epochs_for(n_rows: int, batch_size: int, most: int, fewest: int) -> int:
-    """Epochs that make about ``STEPS`` steps, at most ``most`` and at least ``fewest``."""
-    return max(fewest, min(most, round(STEPS / max(1, n_rows / batch_size))))
-
-
-def classification_phases(training: str, setting: Setting, n_epochs: int) -> tuple[Phase, ...]:
-    """Lay out the training of a classifier."""
-    if training == "paper":
-        return (Phase(n_epochs, Decay(setting.learning_rate, 0.98)),)
-    # The bounded loss grows in over training: first every row pulls, at last those that some leaf can serve.
-    annealed = Geometric(*setting.temperature, until=0.7, after=0.0)
+def _annealed_classes(setting: Setting, n_epochs: int) -> tuple[Phase, ...]:
+    # q grows during training: at first every row counts, at the end mainly rows that some leaf can classify.
+    annealed = Geometric(*setting.temperature, until=ANNEALED_SHARE, after=0.0)
     return (Phase(n_epochs, Cosine(setting.learning_rate), temperature=annealed, q=Linear(setting.first_q, setting.q)),)
 
 
-def regression_phases(training: str, setting: Setting, n_epochs: int, *, closed_form: bool) -> tuple[Phase, ...]:
-    """Lay out the training of a regressor; leaves without a closed form are trained on after the splits rest."""
-    rate, n_leaf_epochs = setting.learning_rate, max(1, n_epochs // 4)
-    if training == "paper":
-        n_joint = max(1, n_epochs - 2 * n_leaf_epochs)
-        return algorithm_1(n_joint, n_leaf_epochs, n_leaf_epochs, learning_rate=Decay(rate, 0.95))
-    if training == "straight_through":
-        return (Phase(n_epochs, Decay(rate, 0.95), selector="straight_through", temperature=1.0),)
-    annealed = Phase(n_epochs, Cosine(rate), k=ALL, temperature=Geometric(*setting.temperature))
-    return (annealed,) if closed_form else (annealed, Phase(n_leaf_epochs, 0.0, Cosine(rate)))
+def _paper_classes(setting: Setting, n_epochs: int) -> tuple[Phase, ...]:
+    return (Phase(n_epochs, Decay(setting.learning_rate, 0.98)),)
+
+
+def _annealed_splits(setting: Setting, n_epochs: int) -> tuple[Phase, ...]:
+    return (Phase(n_epochs, Cosine(setting.learning_rate), k=ALL, temperature=Geometric(*setting.temperature)),)
+
+
+def _annealed_splits_then_leaves(setting: Setting, n_epochs: int) -> tuple[Phase, ...]:
+    leaves = Phase(_n_leaf_epochs(n_epochs), 0.0, Cosine(setting.learning_rate))
+    return (*_annealed_splits(setting, n_epochs), leaves)
+
+
+def _algorithm_1(setting: Setting, n_epochs: int) -> tuple[Phase, ...]:
+    n_leaves = _n_leaf_epochs(n_epochs)
+    n_joint = max(1, n_epochs - 2 * n_leaves)
+    return algorithm_1(n_joint, n_leaves, n_leaves, learning_rate=Decay(setting.learning_rate, 0.95))
+
+
+def _straight_through(setting: Setting, n_epochs: int) -> tuple[Phase, ...]:
+    return (Phase(n_epochs, Decay(setting.learning_rate, 0.95), selector="straight_through", temperature=1.0),)
+
+
+def _n_leaf_epochs(n_epochs: int) -> int:
+    return max(1, n_epochs // 4)
+
+
+CLASSIFICATION_RECIPES = {
+    "annealed": Recipe(CLASSIFICATION, _annealed_classes, adapts=True),
+    "paper": Recipe((Setting(0.1, (1.0, 1.0)),), _paper_classes),
+}
+REGRESSION_RECIPES = {
+    "annealed": Recipe(REGRESSION, _annealed_splits, closed_form=True),
+    "paper": Recipe((Setting(0.01, (0.5, 0.5)),), _algorithm_1),
+    "straight_through": Recipe((Setting(0.01, (0.5, 0.5)),), _straight_through),
+}
+ANNEALED_WITHOUT_CLOSED_FORM = Recipe(REGRESSION, _annealed_splits_then_leaves)
+
+
+def regression_recipe(training: str, loss: str) -> Recipe:
+    """The recipe of a regressor; only the squared error has leaves in closed form."""
+    recipe = REGRESSION_RECIPES[training]
+    return ANNEALED_WITHOUT_CLOSED_FORM if recipe.closed_form and loss != "squared_error" else recipe
+
+
+def n_epochs_for(n_rows: int, batch_size: int, most: int, fewest: int) -> int:
+    """Number of epochs that make about ``STEPS`` steps, at most ``most`` and at least ``fewest``."""
+    return max(fewest, min(most, round(STEPS / max(1, n_rows / batch_size))))

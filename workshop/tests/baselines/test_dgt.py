@@ -9,10 +9,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from torch.nn import functional
 
 from dtsemnet.kernels.logits import reached
-from dtsemnet.training import Rows, Step
+from dtsemnet.training import RegressionParameters, Rows, Step
 from dtsemnet.tree import Topology
-from dtsemnet_paper.baselines.dgt import DGTClassifier, DGTRegressor
-from dtsemnet_paper.baselines.dgt_fitting import DGTEngine
+from dtsemnet_paper.baselines.dgt import DGTClassifier, DGTEngine, DGTRegressor, DGTSetting
 from dtsemnet_paper.baselines.kernels.dgt import EPSILON, DGTArrays, dgt_gradients
 
 N_SAMPLES, N_FEATURES = 12, 3
@@ -93,18 +92,15 @@ def test_gradients_are_those_of_the_published_network(depth, normed, kind):
     assert np.abs(gradients[0]).max() > 1e-3
 
 
-class Options:
-    batch_size, max_grad_norm, optimizer = 8, None, "adam"
-
-
 @pytest.mark.parametrize("optimizer", ["adam", "rmsprop", "sgd"])
 def test_optimizers_step_as_those_of_torch(optimizer):
     rng, topology = np.random.default_rng(0), Topology.complete(2)
     rows = Rows(rng.standard_normal((8, 2)), np.eye(2)[rng.integers(0, 2, 8)], np.ones(8))
     splits, leaves = rng.standard_normal((3, 3)) * 0.5, rng.standard_normal((8, 1))
-    options = Options()
-    options.optimizer = optimizer
-    engine = DGTEngine(rows, options, True, 0.0, topology=topology, splits=splits, norm=np.empty((0, 2)), leaves=leaves)
+    engine = DGTEngine(
+        rows, topology, 8, parameters=RegressionParameters(splits, leaves), setting=DGTSetting(0.1),
+        optimizer=optimizer, classes=True,
+    )  # fmt: skip
     given = [torch.from_numpy(array.copy()).requires_grad_() for array in (splits, leaves)]
     peer = {
         "adam": lambda: torch.optim.Adam(given, lr=0.1),

@@ -9,20 +9,28 @@ greedy tree cut off at a depth is the tree grown to that depth.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from dtsemnet.arrays import Array, Floats
-from dtsemnet.fit.data import Sample
-from dtsemnet.fit.fitting import TrainingData
+from dtsemnet.estimators.base import TreeClassifier, TreeRegressor
+from dtsemnet.estimators.persistence import Rule, one_of, whole
+from dtsemnet.fit.data import Sample, TrainingData, set_aside
+from dtsemnet.fit.leaves import constant_tree
 from dtsemnet.training import History
 from dtsemnet.tree import Tree
-from dtsemnet_paper.baselines.common import check, is_constant, is_whole, one_leaf, set_aside
-from dtsemnet_paper.baselines.faces import TreeClassifier, TreeRegressor
 
 __all__ = ["CARTClassifier", "CARTRegressor"]
+
+
+def _are_leaf_sizes(value: Any) -> bool:
+    sizes = tuple(value) if isinstance(value, Iterable) else (value,)
+    return len(sizes) > 0 and all(whole(1).is_legal(size) for size in sizes)
+
+
+LEAF_SIZES = Rule(_are_leaf_sizes, f"{whole(1).words}, or a sequence of such")
 
 
 class CARTClassifier(TreeClassifier):
@@ -62,6 +70,11 @@ class CARTClassifier(TreeClassifier):
     True
     """
 
+    _legal: ClassVar[dict[str, Rule]] = {
+        "criterion": one_of("gini", "entropy", "log_loss"),
+        "min_samples_leaf": LEAF_SIZES,
+    }
+
     def __init__(
         self,
         max_depth: int = 20,
@@ -84,7 +97,6 @@ class CARTClassifier(TreeClassifier):
         self.random_state = random_state
 
     def _fit_tree(self, data: TrainingData, rng: np.random.Generator) -> Tree:
-        _check_criterion(self.criterion, ("gini", "entropy", "log_loss"))
         return _fit(self, DecisionTreeClassifier, data, rng)
 
 
@@ -113,6 +125,11 @@ class CARTRegressor(TreeRegressor):
     True
     """
 
+    _legal: ClassVar[dict[str, Rule]] = {
+        "criterion": one_of("squared_error", "absolute_error", "friedman_mse", "poisson"),
+        "min_samples_leaf": LEAF_SIZES,
+    }
+
     def __init__(
         self,
         max_depth: int = 20,
@@ -133,23 +150,23 @@ class CARTRegressor(TreeRegressor):
         self.random_state = random_state
 
     def _fit_tree(self, data: TrainingData, rng: np.random.Generator) -> Tree:
-        _check_criterion(self.criterion, ("squared_error", "absolute_error", "friedman_mse", "poisson"))
         return _fit(self, DecisionTreeRegressor, data, rng)
 
 
 def _fit(options: Any, grower: Any, data: TrainingData, rng: np.random.Generator) -> Tree:
     """Choose depth and leaf size, and grow the tree on all rows."""
-    sizes = _leaf_sizes(options.min_samples_leaf)
+    given = options.min_samples_leaf
+    sizes = tuple(int(size) for size in given) if isinstance(given, Iterable) else (int(given),)
     options.history_ = History()
     options.best_params_ = {"max_depth": 0, "min_samples_leaf": int(sizes[0])}
-    if is_constant(data) or options.max_depth == 0:
-        return one_leaf(data)
+    if data.is_constant or options.max_depth == 0:
+        return constant_tree(data)
     seed = int(rng.integers(2**31))
 
     def grow(sample: Sample, depth: int, size: int) -> Any:
         tree = grower(criterion=options.criterion, max_depth=depth, min_samples_leaf=int(size), random_state=seed)
         y = sample.y if sample.y.ndim == 1 or sample.y.shape[1] > 1 else sample.y[:, 0]
-        return tree.fit(sample.rows(), y, sample.weight)
+        return tree.fit(sample.to_array(), y, sample.weight)
 
     depth, size = options.max_depth, sizes[0]
     train, validation = set_aside(data, options.validation_fraction, rng)
@@ -157,7 +174,7 @@ def _fit(options: Any, grower: Any, data: TrainingData, rng: np.random.Generator
         losses = np.stack([_losses_by_depth(grow(train, depth, s), validation, depth) for s in sizes])
         depth, size = _simplest(losses, sizes, 1.0 if data.class_names else float(losses[0, 0]))
     options.best_params_ = {"max_depth": int(depth), "min_samples_leaf": int(size)}
-    return _as_tree(grow(data.sample, depth, size), data) if depth else one_leaf(data)
+    return _as_tree(grow(data.sample, depth, size), data) if depth else constant_tree(data)
 
 
 def _simplest(losses: Floats, sizes: tuple[int, ...], scale: float) -> tuple[int, int]:
@@ -167,20 +184,9 @@ def _simplest(losses: Floats, sizes: tuple[int, ...], scale: float) -> tuple[int
     return depth, -size
 
 
-def _leaf_sizes(given: Any) -> tuple[int, ...]:
-    sizes = tuple(given) if isinstance(given, Iterable) else (given,)
-    legal = len(sizes) > 0 and all(is_whole(size, 1) for size in sizes)
-    check("min_samples_leaf", given, legal, "a whole number of at least 1, or a sequence of such")
-    return tuple(int(size) for size in sizes)
-
-
-def _check_criterion(given: Any, legal: tuple[str, ...]) -> None:
-    check("criterion", given, given in legal, "one of " + ", ".join(map(repr, legal)))
-
-
 def _losses_by_depth(fitted: Any, judges: Sample, depth: int) -> Floats:
     """Loss of the tree cut off at each depth from 0 on."""
-    nodes, X = fitted.tree_, judges.rows().astype(np.float32)
+    nodes, X = fitted.tree_, judges.to_array().astype(np.float32)
     at, found = np.zeros(len(judges), np.int64), []
     for _ in range(depth + 1):
         found.append(np.average(_losses(fitted, at, judges.y), weights=judges.weight))

@@ -18,18 +18,18 @@ something under any column, whatever its unit.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dtsemnet.arrays import Array, Floats, Ints
-from dtsemnet.fit.data import Sample
-from dtsemnet.fit.fitting import TrainingData
-from dtsemnet.fit.leaves import count_classes, frequencies
+from dtsemnet.estimators.base import TreeClassifier
+from dtsemnet.estimators.persistence import Rule, whole
+from dtsemnet.fit.data import Sample, TrainingData
+from dtsemnet.fit.leaves import constant_tree, count_classes, frequencies
 from dtsemnet.training import History
 from dtsemnet.tree import Topology, Tree
-from dtsemnet_paper.baselines.common import check, cut_idle_splits, is_constant, is_whole, one_leaf
-from dtsemnet_paper.baselines.faces import TreeClassifier
+from dtsemnet_paper.baselines.common import cut_idle_splits
 from dtsemnet_paper.baselines.kernels.crodt_fitness import population_fitness
 
 __all__ = ["CRODTClassifier", "Reef"]
@@ -83,6 +83,8 @@ class CRODTClassifier(TreeClassifier):
     True
     """
 
+    _legal: ClassVar[dict[str, Rule]] = {"max_depth": whole(0, 10), "reef_size": whole(4), "max_iter": whole(1)}
+
     fitness_curve_: list[float]
 
     def __init__(
@@ -107,17 +109,14 @@ class CRODTClassifier(TreeClassifier):
         self.random_state = random_state
 
     def _fit_tree(self, data: TrainingData, rng: np.random.Generator) -> Tree:
-        check("max_depth", self.max_depth, self.max_depth <= 10, "at most 10 for a search by evolution")
-        check("reef_size", self.reef_size, is_whole(self.reef_size, 4), "a whole number of at least 4")
-        check("max_iter", self.max_iter, self.max_iter is not None, "a whole number of at least 1")
         self.history_, self.fitness_curve_ = History(), []
-        if is_constant(data) or self.max_depth == 0:
-            return one_leaf(data)
+        if data.is_constant or self.max_depth == 0:
+            return constant_tree(data)
         sample, n_classes = data.sample, len(data.class_names or ())
         columns = _shares_below(sample)
         varies = np.flatnonzero(columns.min(axis=1) < 1)  # the largest value of each column has share 1
         if not len(varies):
-            return one_leaf(data)
+            return constant_tree(data)
 
         def fitness(feature: Array, share: Floats) -> Floats:
             right = population_fitness(columns, sample.y, sample.weight, n_classes, feature, share)
@@ -281,7 +280,7 @@ class Reef:
 
 def _shares_below(sample: Sample) -> Floats:
     """For each value the share of rows that are not above it, one feature a row."""
-    rows = sample.rows()
+    rows = sample.to_array()
     columns = np.empty((rows.shape[1], len(rows)))
     for j in range(rows.shape[1]):
         value, place = np.unique(rows[:, j], return_inverse=True)
@@ -292,7 +291,7 @@ def _shares_below(sample: Sample) -> Floats:
 
 def _splits(sample: Sample, columns: Floats, feature: Array, share: Floats) -> tuple[Floats, Floats]:
     """Turn shares into thresholds half way between the two values they lie between."""
-    rows = sample.rows()
+    rows = sample.to_array()
     weight, bias = np.zeros((len(feature), rows.shape[1])), np.empty(len(feature))
     for i, (j, cut) in enumerate(zip(feature, share)):
         left = columns[j] <= cut

@@ -11,30 +11,50 @@ compares with.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
-from dtsemnet.fit.fitting import TrainingData
-from dtsemnet.tree import Tree
-from dtsemnet_paper.baselines.common import check
-from dtsemnet_paper.baselines.dgt_fitting import OPTIMIZERS, DGTFitting, Setting
-from dtsemnet_paper.baselines.faces import TreeClassifier, TreeRegressor
-from dtsemnet_paper.baselines.gradient import fit_by_gradient
+from dtsemnet.arrays import Floats, Ints
+from dtsemnet.estimators.base import TreeClassifier, TreeRegressor
+from dtsemnet.estimators.persistence import Rule, number, one_of, or_none
+from dtsemnet.fit.data import BLOCK, Sample, TrainingData
+from dtsemnet.fit.settings import Setting
+from dtsemnet.training import Cosine, Decay, Phase, RegressionParameters, Rows, Step
+from dtsemnet.tree import Topology, Tree
+from dtsemnet_paper.baselines.gradient import GradientEngine, GradientTask, settings_left
+from dtsemnet_paper.baselines.kernels import dgt as kernels
+from dtsemnet_paper.baselines.kernels.descent import ADAM, RMSPROP, SGD
 
-__all__ = ["DGTClassifier", "DGTRegressor"]
+__all__ = ["DGTClassifier", "DGTEngine", "DGTRegressor", "DGTSetting"]
+
+OPTIMIZERS = {"adam": ADAM, "rmsprop": RMSPROP, "sgd": SGD}
+
+
+@dataclass(frozen=True)
+class DGTSetting(Setting):
+    """The hyper-parameters of one start; ``batch_norm`` normalises the scores of each split over the batch."""
+
+    batch_norm: bool = False
+
 
 CLASSIFICATION = tuple(
-    Setting(rate, l1, norm)
+    DGTSetting(rate, l1=l1, batch_norm=norm)
     for norm in (False, True)
     for rate, l1 in ((0.01, 0.0), (0.03, 0.0), (0.1, 0.0), (0.03, 1e-3))
 )
 REGRESSION = tuple(
-    Setting(rate, l1, norm)
+    DGTSetting(rate, l1=l1, batch_norm=norm)
     for norm in (False, True)
     for rate, l1 in ((0.01, 0.0), (0.03, 0.0), (0.003, 3e-4), (0.01, 3e-4))
 )
+LEGAL = {
+    "optimizer": one_of(*OPTIMIZERS),
+    "batch_norm": one_of(True, False, None),
+    "l1_penalty": or_none(number(0)),
+    "decay": or_none(number(0, 1, above=True)),
+}
 
 
 class DGTClassifier(TreeClassifier):
@@ -94,6 +114,8 @@ class DGTClassifier(TreeClassifier):
     >>> published = DGTClassifier(4, learning_rate=0.05, decay=0.99, l1_penalty=0.001, batch_norm=False, max_iter=40)
     """
 
+    _legal: ClassVar[dict[str, Rule]] = LEGAL
+
     def __init__(
         self,
         max_depth: int = 4,
@@ -135,9 +157,8 @@ class DGTClassifier(TreeClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _fit_tree(self, data: TrainingData, rng: np.random.Generator) -> Tree:
-        _check(self)
-        return fit_by_gradient(self, data, DGTFitting, rng, _settings(self, CLASSIFICATION)).tree
+    def _task(self, data: TrainingData, init: Tree | None = None) -> DGTTask:
+        return DGTTask(data, self.get_params(deep=False), CLASSIFICATION)
 
 
 class DGTRegressor(TreeRegressor):
@@ -180,6 +201,8 @@ class DGTRegressor(TreeRegressor):
     >>> DGTRegressor(max_depth=2, leaf="linear", random_state=0).fit(X, y).score(X, y) > 0.45
     True
     """
+
+    _legal: ClassVar[dict[str, Rule]] = LEGAL
 
     def __init__(
         self,
@@ -224,22 +247,93 @@ class DGTRegressor(TreeRegressor):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _fit_tree(self, data: TrainingData, rng: np.random.Generator) -> Tree:
-        _check(self)
-        return fit_by_gradient(self, data, DGTFitting, rng, _settings(self, REGRESSION)).tree
+    def _task(self, data: TrainingData, init: Tree | None = None) -> DGTTask:
+        return DGTTask(data, self.get_params(deep=False), REGRESSION)
 
 
-def _settings(options: Any, grid: Sequence[Setting]) -> list[Setting]:
-    """The grid, less what the user has settled."""
-    names = ("learning_rate", "l1_penalty", "batch_norm")
-    given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
-    return list(dict.fromkeys(replace(setting, **given) for setting in grid))
+class DGTEngine(GradientEngine):
+    """Splits, their normalisation and leaves, trained with quantised gradients.
+
+    Parameters
+    ----------
+    rows, topology, batch_size
+        As in :class:`GradientEngine`.
+    parameters : RegressionParameters
+        Where training begins.
+    setting : DGTSetting
+    optimizer : {"adam", "rmsprop", "sgd"}
+    classes : bool
+        Leaves hold class logits, else numbers.
+    """
+
+    def __init__(
+        self, rows: Rows, topology: Topology, batch_size: int, *,
+        parameters: RegressionParameters, setting: DGTSetting, optimizer: str, classes: bool,
+    ) -> None:  # fmt: skip
+        norm = np.tile([1.0, 0.0], (topology.n_splits if setting.batch_norm else 0, 1))
+        super().__init__(rows, topology, batch_size, splits=parameters.splits, norm=norm, leaves=parameters.leaves)
+        self.classes, clip, l1 = classes, float(setting.max_grad_norm), float(setting.l1)
+        self.rates = kernels.DGTRates(OPTIMIZERS[optimizer], 0.0, l1, 0.0 if classes else l1, clip)
+
+    def train_batches(self, order: Ints, step: Step) -> tuple[float, int]:
+        trained, rates = self.trained, self.rates._replace(rate=float(step.learning_rate))
+        return kernels.dgt_epoch(
+            self.rows, order, self.batch_size, self.topology.children, trained["splits"], trained["norm"],
+            trained["leaves"], self.classes, self.n_steps, rates,
+        )  # fmt: skip
+
+    def parameters(self) -> RegressionParameters:
+        """Leaves, and splits with the normalisation folded in."""
+        return RegressionParameters(self.folded_splits(), self.values("leaves"))
+
+    def folded_splits(self) -> Floats:
+        """Splits with the normalisation folded in, by the mean and deviation of their scores over all rows."""
+        splits, norm = self.values("splits"), self.values("norm")
+        if not len(norm):
+            return splits
+        total, square, n_rows = 0.0, 0.0, len(self.rows.X)
+        for start in range(0, n_rows, BLOCK):
+            scores = self.rows.X[start : start + BLOCK].astype(np.float64) @ splits[:, :-1].T
+            total, square = total + scores.sum(axis=0), square + np.square(scores).sum(axis=0)
+        mean = total / n_rows
+        deviation = np.sqrt(np.maximum(square / n_rows - mean**2, 0) + kernels.EPSILON)
+        factor = norm[:, 0] / deviation
+        return np.column_stack([splits[:, :-1] * factor[:, None], norm[:, 1] - mean * factor])
 
 
-def _check(options: Any) -> None:
-    decay, l1, norm = options.decay, options.l1_penalty, options.batch_norm
-    words = ", ".join(map(repr, OPTIMIZERS))
-    check("optimizer", options.optimizer, options.optimizer in OPTIMIZERS, f"one of {words}")
-    check("batch_norm", norm, norm in (None, True, False), "True, False or None")
-    check("l1_penalty", l1, l1 is None or l1 >= 0, "a number of at least 0, or None")
-    check("decay", decay, decay is None or 0 < decay <= 1, "a number above 0, at most 1, or None")
+class DGTTask(GradientTask[DGTSetting]):
+    """Fit a dense gradient tree. Its leaves are used as they were trained."""
+
+    def __init__(self, data: TrainingData, parameters: dict[str, Any], grid: Sequence[DGTSetting]) -> None:
+        names = {"learning_rate": "learning_rate", "l1_penalty": "l1", "batch_norm": "batch_norm"}
+        given = {name: parameters[parameter] for parameter, name in names.items()}
+        settings = settings_left(grid, {**given, "max_grad_norm": parameters["max_grad_norm"]})
+        super().__init__(data, parameters, settings)
+        self.optimizer, self.decay = parameters["optimizer"], parameters["decay"]
+
+    def initial(
+        self, setting: DGTSetting, train: Sample, rng: np.random.Generator, init: Tree | None
+    ) -> RegressionParameters:
+        n_splits, n_leaves, n_features = self.topology.n_splits, self.topology.n_leaves, self.data.n_features
+        splits = rng.uniform(-1, 1, (n_splits, n_features + 1)) / np.sqrt(n_features)
+        splits[:, -1] = 0.0
+        leaves = rng.uniform(-1, 1, (n_leaves * self.n_outputs, n_features + 1 if self.linear else 1))
+        return RegressionParameters(splits, leaves / np.sqrt(n_features if self.linear else n_leaves))
+
+    def phases(self, setting: DGTSetting, n_epochs: int) -> tuple[Phase, ...]:
+        rate = setting.learning_rate
+        return (Phase(n_epochs, Cosine(rate) if self.decay is None else Decay(rate, self.decay)),)
+
+    def engine(self, setting: DGTSetting, parameters: RegressionParameters, rows: Rows) -> DGTEngine:
+        return DGTEngine(
+            rows, self.topology, self.options.batch_size, parameters=parameters, setting=setting,
+            optimizer=self.optimizer, classes=self.classes,
+        )  # fmt: skip
+
+    def class_leaves(self, tree: Tree, leaves: Floats, train: Sample) -> Tree:
+        logits = leaves.reshape(tree.n_leaves, self.n_outputs)
+        value = np.exp(logits - logits.max(axis=1, keepdims=True))
+        return self.with_frequencies(tree, value / value.sum(axis=1, keepdims=True))
+
+    def number_leaves(self, tree: Tree, leaves: Floats, train: Sample) -> Tree:
+        return self.guarded(tree, leaves, train)

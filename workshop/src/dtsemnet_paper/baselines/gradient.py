@@ -1,192 +1,131 @@
-"""What trees trained by gradient descent share: settings tried side by side, judged on rows set aside.
+"""What the rivals that train a tree by gradient descent share: an engine, and a task of a fit.
 
 Each start has its own seed and the next setting of a small grid. At two fifths of the
-training the worse half is dropped. The best on validation rows is kept, and trained
-once more on all rows where those were a part of the training rows. No test row is seen.
+training the worse half is dropped. The best on validation rows is kept; if these were a
+part of the training rows, it is trained once more from its start, on all rows.
 """
 
 from __future__ import annotations
 
-import functools
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
-from contextlib import nullcontext
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeVar
 
 import numpy as np
 
-from dtsemnet.arrays import Floats, Ints
-from dtsemnet.fit.data import Sample, Scaling, split, target_scale
-from dtsemnet.fit.fitting import MIN_ROWS, TrainingData
-from dtsemnet.fit.leaves import count_classes, guard_of, leaves_of
-from dtsemnet.fit.search import Candidate, race
-from dtsemnet.fit.settings import n_epochs_for
-from dtsemnet.kernels import one_thread
-from dtsemnet.training import History, Phase, ProgressBar, Rows, Step, Training
+from dtsemnet.arrays import Array, Floats, Ints
+from dtsemnet.fit.data import Sample, TrainingData
+from dtsemnet.fit.leaves import LeafFit, class_error, guard_of, leaves_of
+from dtsemnet.fit.settings import FitOptions, Setting
+from dtsemnet.fit.tasks import Candidate, Task, fold_leaves
+from dtsemnet.training import RegressionParameters, Step
 from dtsemnet.training.cpu import CompiledEngine
 from dtsemnet.tree import Topology, Tree
-from dtsemnet_paper.baselines.common import is_constant, one_leaf
 
-__all__ = ["GradientEngine", "GradientFitting", "fit_by_gradient"]
+__all__ = ["GradientEngine", "GradientTask", "settings_left"]
 
-
-PAUSE = 0.4
-"""Share of the training after which the worse half of the starts is dropped."""
-FEWEST_EPOCHS, MOST_EPOCHS = 20, 200
+S = TypeVar("S", bound=Setting)
 
 
 class GradientEngine(CompiledEngine):
-    """Parameters trained by a compiled epoch on indicators of classes or on standardised targets."""
+    """Splits and leaves trained by a compiled epoch, on indicators of classes or on standardised targets."""
 
     @abstractmethod
-    def advance(self, order: Ints, step: Step) -> tuple[float, int]:
+    def train_batches(self, order: Ints, step: Step) -> tuple[float, int]:
         """Train on the rows in ``order``; return the sum of the losses and the number of steps."""
 
     def run_epoch(self, order: Ints, step: Step) -> float:
-        """Train on the rows in ``order``, batch by batch; return the mean loss."""
-        total, taken = self.advance(order, step)
-        self._count(total, taken, order)
+        total, n_steps = self.train_batches(order, step)
+        self._count(total, n_steps, order)
         return total / len(order)
 
     def values(self, name: str) -> Floats:
-        """A parameter as it is now, in float64."""
+        """Current values of a parameter, in float64."""
         return self.trained[name].value.astype(np.float64)
 
+    def parameters(self) -> RegressionParameters:
+        """Splits and leaves as a tree reads them, in training coordinates."""
+        return RegressionParameters(self.values("splits"), self.values("leaves"))
 
-class GradientFitting(ABC):
-    """A fit in the making; a method says what is trained and what tree it makes.
+
+class GradientTask(Task[S, RegressionParameters]):
+    """Fit a complete tree by another method.
 
     Parameters
     ----------
-    options : estimator
-        Read for its parameters.
     data : TrainingData
-    rng : numpy.random.Generator
-        All randomness of the fit: the split, then one stream a start.
-    settings : sequence
+    parameters : dict
+        Parameters of the estimator.
+    settings : sequence of Setting
         What the starts are trained with, in turn.
     """
 
-    def __init__(self, options: Any, data: TrainingData, rng: np.random.Generator, settings: Sequence[Any]) -> None:
-        self.options, self.data, self.rng, self.settings = options, data, rng, settings
-        self.topology = Topology.complete(options.max_depth)
-        self.scaling = Scaling.of(data.sample)
-        self.classes = data.class_names is not None
-        self.n_outputs = len(data.class_names) if data.class_names is not None else data.sample.y.shape[1]
-        self.linear = not self.classes and options.leaf == "linear"
-        self.y_center: Floats = np.zeros(self.n_outputs)
-        self.y_scale: Floats = np.ones(self.n_outputs)
-        if not self.classes:
-            self.y_center, self.y_scale = target_scale(data.sample)
+    most_epochs = 200
+    fewest_epochs = (20, 20)
+    pause = 0.4
+
+    def __init__(self, data: TrainingData, parameters: dict[str, Any], settings: Sequence[S]) -> None:
+        super().__init__(data, FitOptions.of(parameters), Topology.complete(parameters["max_depth"]))
+        self.settings, self.guard = settings, bool(parameters.get("guard"))
+        self.classes, self.n_outputs = data.class_names is not None, data.n_outputs
+        self.linear = not self.classes and parameters["leaf"] == "linear"
+
+    def targets(self, sample: Sample) -> Array:
+        """Classes as indicators, or standardised targets."""
+        targets = np.eye(self.n_outputs)[sample.y] if self.classes else self.data.standardise(sample.y)
+        return targets.astype(np.float32)
+
+    def fill(
+        self,
+        tree: Tree,
+        trained: RegressionParameters | None,
+        train: Sample,
+        held: Sample | None,
+        chosen: LeafFit | None = None,
+    ) -> Candidate:
+        assert trained is not None
+        fill = self.class_leaves if self.classes else self.number_leaves
+        filled = fill(tree, trained.leaves, train)
+        samples = [train] if held is None else [held, train]
+        return Candidate(filled, tuple(self._error(filled, sample) for sample in samples))
 
     @abstractmethod
-    def phases(self, setting: Any, n_epochs: int) -> tuple[Phase, ...]:
-        """Lay out the training of one start."""
+    def class_leaves(self, tree: Tree, leaves: Floats, train: Sample) -> Tree:
+        """Fill the leaves of a classifier, given its splits, the trained leaves and the training rows."""
 
     @abstractmethod
-    def engine(self, setting: Any, rows: Rows, rng: np.random.Generator) -> GradientEngine:
-        """Parameters to start from."""
+    def number_leaves(self, tree: Tree, leaves: Floats, train: Sample) -> Tree:
+        """Fill the leaves of a regressor, given its splits, the trained leaves and the training rows."""
 
-    @abstractmethod
-    def tree(self, engine: Any, train: Sample) -> Tree:
-        """Make a tree of what was trained."""
-
-    def keep(self, engine: Any) -> Any:
-        """What is kept beside the tree."""
-        return None
-
-    def run(self) -> Candidate:
-        """Run all starts and keep the best."""
-        o, train, validation = self.options, self.data.sample, self.data.validation
-        n_starts = len(self.settings) if o.n_init == "auto" else int(o.n_init)
-        split_rng, *streams = self.rng.spawn(n_starts + 1)
-        aside = validation is None and n_starts > 1 and o.validation_fraction > 0 and len(train) >= MIN_ROWS
-        if aside:
-            train, validation = split(train, o.validation_fraction, split_rng, by_class=self.classes)
-        with ProgressBar() if o.verbose else nullcontext() as bar:
-            start = functools.partial(self._start, self.rows(train), streams, bar, "start")
-            judge = functools.partial(self._judge, train, validation)
-            pause = PAUSE if n_starts > 2 and validation is not None else None
-            best = min(race(start, judge, n_starts, o.n_jobs, pause), key=lambda candidate: candidate.merit)
-            if aside and o.refit and best.history.stopped != "interrupt":
-                best = self._refit(best, streams[best.number].bit_generator.seed_seq, bar)
-        return best
-
-    def _refit(self, best: Candidate, seed: Any, bar: ProgressBar | None) -> Candidate:
-        """Train the best start once more, on all rows."""
-        streams = {best.number: np.random.default_rng(seed)}
-        with one_thread():
-            run = self._start(self.rows(self.data.sample), streams, bar, "all rows", best.number).start()
-            run.advance()
-            run.finish()
-            return self._judge(self.data.sample, None, best.number, run)
-
-    def _start(self, rows: Rows, streams: Any, bar: ProgressBar | None, stage: str, number: int) -> Training[Any]:
-        setting, rng = self.settings[number % len(self.settings)], streams[number]
-        engine: Any = self.engine(setting, rows, rng)
-        shown = [bar.run(f"{stage} {number + 1}")] if bar else []
-        phases = self.phases(setting, self.n_epochs(len(rows.X)))
-        return Training(engine, phases, rng, n_samples=len(rows.X), callbacks=shown)
-
-    def _judge(self, train: Sample, validation: Sample | None, number: int, run: Training[Any]) -> Candidate:
-        tree, setting = self.tree(run.engine, train), self.settings[number % len(self.settings)]
-        merit = [self._error(tree, train)]
-        if validation is not None:
-            merit = [self._error(tree, validation), *merit]
-        return Candidate(tree, tuple(merit), run.history, setting, number, self.keep(run.engine))
+    def again(self, best: Candidate) -> tuple[S, Tree | None]:
+        """Train the best setting once more from its start, on all rows."""
+        return best.setting, None
 
     def _error(self, tree: Tree, sample: Sample) -> float:
         """Share of wrong classes, or mean square in units of the targets' variance."""
         if self.classes:
-            table = count_classes(tree, sample, self.n_outputs)
-            return float(1 - table[np.arange(tree.n_leaves), tree.leaf_class].sum() / table.sum())
-        total = 0.0
+            return class_error(tree, sample)
+        total, (_, scale) = 0.0, self.data.target_scale
         for part, rows in sample.blocks():
-            miss = (tree.predict(rows).reshape(len(rows), -1) - sample.y[part]) / self.y_scale
+            miss = (tree.predict(rows).reshape(len(rows), -1) - sample.y[part]) / scale
             total += float(sample.weight[part] @ np.square(miss).mean(axis=1))
         return total / float(sample.weight.sum())
 
-    def rows(self, sample: Sample) -> Rows:
-        """Copy rows to training coordinates: standardised, classes as indicators, weights of mean 1."""
-        targets = np.eye(self.n_outputs)[sample.y] if self.classes else (sample.y - self.y_center) / self.y_scale
-        weight = sample.weight / sample.weight.mean()
-        return Rows(self.scaling.apply(sample), targets.astype(np.float32), weight.astype(np.float32))
+    def guarded(self, tree: Tree, leaves: Floats, train: Sample) -> Tree:
+        """Fold leaf models of shape (n_leaves * n_outputs, n_columns) into a regression tree."""
+        bounds: tuple[Floats | None, Floats | None] = (None, None)
+        if self.guard:
+            bounds = guard_of(leaves_of(tree, train), train.y, tree.n_leaves)
+        return fold_leaves(tree, leaves.reshape(tree.n_leaves, self.n_outputs, -1), bounds, self.data)
 
-    def n_epochs(self, n_rows: int) -> int:
-        """Epochs of one start."""
-        given, o = self.options.max_iter, self.options
-        return int(given) if given is not None else n_epochs_for(n_rows, o.batch_size, MOST_EPOCHS, FEWEST_EPOCHS)
-
-    def number_tree(self, splits: Floats, leaves: Floats, train: Sample) -> Tree:
-        """Fold splits and leaf models, given in training coordinates, into a regression tree."""
-        weight, bias = self.scaling.fold(splits)
-        n_leaves, n_outputs = self.topology.n_leaves, self.n_outputs
-        coef, value = None, leaves[:, -1].reshape(n_leaves, n_outputs)
-        if self.linear:
-            slopes, offset = self.scaling.fold(leaves)
-            coef = slopes.reshape(n_leaves, n_outputs, -1) * self.y_scale[:, None]
-            value = offset.reshape(n_leaves, n_outputs)
-        value = value * self.y_scale + self.y_center
-        lower, upper = None, None
-        if self.options.guard:
-            skeleton = Tree(self.topology, weight, bias, value)
-            lower, upper = guard_of(leaves_of(skeleton, train), train.y, n_leaves)
-        return Tree(self.topology, weight, bias, value, coef, lower, upper, feature_names=self.data.feature_names)
-
-    def class_tree(self, splits: Floats, value: Floats) -> Tree:
-        """Fold splits, given in training coordinates, into a tree whose leaves hold class probabilities."""
-        weight, bias = self.scaling.fold(splits)
-        names = self.data.feature_names
-        return Tree(self.topology, weight, bias, value, feature_names=names, class_names=self.data.class_names)
+    def with_frequencies(self, tree: Tree, frequency: Floats) -> Tree:
+        """Give the leaves class probabilities."""
+        names = {"feature_names": self.data.feature_names, "class_names": self.data.class_names}
+        return Tree(tree.topology, tree.weight, tree.bias, frequency, **names)
 
 
-def fit_by_gradient(
-    estimator: Any, data: TrainingData, fitting: type[GradientFitting], rng: np.random.Generator, settings: Any
-) -> Candidate:
-    """Run a fit, or answer with a constant where there is nothing to explain."""
-    if is_constant(data):
-        best = Candidate(one_leaf(data), (0.0,), History(), None, 0)
-    else:
-        best = fitting(estimator, data, rng, settings).run()
-    estimator.history_ = best.history
-    return best
+def settings_left(grid: Sequence[S], given: dict[str, Any]) -> list[S]:
+    """The settings of a grid with the values that the user gave; settings that become equal are tried once."""
+    given = {name: value for name, value in given.items() if value is not None}
+    return list(dict.fromkeys(replace(setting, **given) for setting in grid))

@@ -13,28 +13,54 @@ starts are judged, on rows set aside, by the hard tree they end in.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.metrics import accuracy_score, r2_score
 
-from dtsemnet.arrays import Array, Floats
-from dtsemnet.fit.fitting import TrainingData
-from dtsemnet.tree import Tree
-from dtsemnet_paper.baselines.common import check
-from dtsemnet_paper.baselines.faces import TreeClassifier, TreeRegressor
-from dtsemnet_paper.baselines.gradient import fit_by_gradient
-from dtsemnet_paper.baselines.soft_fitting import Setting, SoftFitting
+from dtsemnet.arrays import Array, Floats, Ints
+from dtsemnet.estimators.base import TreeClassifier, TreeEstimator, TreeRegressor
+from dtsemnet.estimators.persistence import Rule, number, or_none
+from dtsemnet.fit.data import Sample, Scaling, TrainingData
+from dtsemnet.fit.leaves import PENALTIES, LeafFit, count_classes, frequencies, ridge_paths
+from dtsemnet.fit.settings import Setting
+from dtsemnet.fit.tasks import Candidate
+from dtsemnet.training import Cosine, Geometric, Phase, RegressionParameters, Rows, Step
+from dtsemnet.tree import Topology, Tree
+from dtsemnet_paper.baselines.gradient import GradientEngine, GradientTask, settings_left
+from dtsemnet_paper.baselines.kernels.soft import SoftLoss, SoftRates, soft_epoch, soft_outputs
 
 __all__ = ["SoftTreeClassifier", "SoftTreeRegressor"]
 
 
-SETTINGS = tuple(Setting(rate, last) for last in (1.0, 0.1) for rate in (0.01, 0.1))
+SETTINGS = tuple(Setting(rate, (1.0, last)) for last in (1.0, 0.1) for rate in (0.01, 0.1))
 
 
-class SoftTreeClassifier(TreeClassifier):
+class _SoftTree(TreeEstimator):
+    """What both soft trees share: the task, and the soft tree that is kept beside the hard one."""
+
+    _legal: ClassVar[dict[str, Rule]] = {"temperature": or_none(number(0, above=True)), "balance": number(0)}
+    _soft: SoftNetwork | None
+
+    def _task(self, data: TrainingData, init: Tree | None = None) -> SoftTask:
+        return SoftTask(data, self.get_params(deep=False))
+
+    def _keep_candidate(self, best: Candidate) -> None:
+        super()._keep_candidate(best)
+        self._soft = best.network if isinstance(best, SoftCandidate) else None
+
+    def _soft_outputs(self, X: Any) -> Floats:
+        """Mean output of the leaves; a constant is its own soft tree."""
+        rows = self._encoded(X)
+        if not hasattr(self, "_soft"):
+            raise AttributeError(
+                f"this {type(self).__name__} came from a model file, which holds the hard tree alone; fit it again."
+            )
+        return np.tile(self.tree_.value, (len(rows), 1)) if self._soft is None else self._soft.outputs(rows)
+
+
+class SoftTreeClassifier(_SoftTree, TreeClassifier):
     """A soft tree for classes, hardened.
 
     Parameters
@@ -124,14 +150,9 @@ class SoftTreeClassifier(TreeClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _fit_tree(self, data: TrainingData, rng: np.random.Generator) -> Tree:
-        best = fit_by_gradient(self, data, SoftFitting, rng, _settings(self))
-        self._soft = best.way
-        return best.tree
-
     def predict_proba_soft(self, X: Any) -> Floats:
         """Class probabilities of the soft tree: all leaves, weighed by the probability of reaching them."""
-        return _soft_outputs(self, X)
+        return self._soft_outputs(X)
 
     def predict_soft(self, X: Any) -> Array:
         """Most probable class of the soft tree."""
@@ -142,7 +163,7 @@ class SoftTreeClassifier(TreeClassifier):
         return float(accuracy_score(y, self.predict_soft(X), sample_weight=sample_weight))
 
 
-class SoftTreeRegressor(TreeRegressor):
+class SoftTreeRegressor(_SoftTree, TreeRegressor):
     """A soft tree for numbers, hardened.
 
     Parameters
@@ -214,14 +235,9 @@ class SoftTreeRegressor(TreeRegressor):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _fit_tree(self, data: TrainingData, rng: np.random.Generator) -> Tree:
-        best = fit_by_gradient(self, data, SoftFitting, rng, _settings(self))
-        self._soft = best.way
-        return best.tree
-
     def predict_soft(self, X: Any) -> Floats:
         """Output of the soft tree: all leaves, weighed by the probability of reaching them."""
-        output = _soft_outputs(self, X)
+        output = self._soft_outputs(X)
         return output[:, 0] if output.shape[1] == 1 else output
 
     def soft_score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -229,23 +245,157 @@ class SoftTreeRegressor(TreeRegressor):
         return float(r2_score(y, self.predict_soft(X), sample_weight=sample_weight))
 
 
-def _settings(options: Any, grid: Sequence[Setting] = SETTINGS) -> list[Setting]:
-    """The grid, less what the user has settled."""
-    temperature = options.temperature
-    check("temperature", temperature, temperature is None or temperature > 0, "a positive number, or None")
-    check("balance", options.balance, options.balance >= 0, "a number of at least 0")
-    given = {n: getattr(options, n) for n in ("learning_rate", "temperature") if getattr(options, n) is not None}
-    return list(dict.fromkeys(replace(setting, **given) for setting in grid))
+@dataclass(frozen=True)
+class SoftNetwork:
+    """The soft tree as it was trained.
 
+    Parameters
+    ----------
+    topology : Topology
+    splits : array of shape (n_splits, n_features + 1)
+        In training coordinates.
+    leaves : array of shape (n_leaves * n_outputs, n_columns)
+        Class probabilities, or models of the standardised targets.
+    temperature : float
+    scaling : Scaling
+        Map of the features to training coordinates.
+    center, scale : arrays of shape (n_outputs,)
+        Mean and standard deviation of the targets; 0 and 1 for classes.
+    """
 
-def _soft_outputs(estimator: Any, X: Any) -> Floats:
-    """What the soft tree of an estimator says of rows; a constant is its own soft tree."""
-    rows, tree = estimator._encoded(X), estimator.tree_
-    if not hasattr(estimator, "_soft"):
-        raise AttributeError(
-            f"this {type(estimator).__name__} came from a model file, which holds the hard tree alone; fit it again."
+    topology: Topology
+    splits: Floats
+    leaves: Floats
+    temperature: float
+    scaling: Scaling
+    center: Floats
+    scale: Floats
+
+    def outputs(self, X: Array) -> Floats:
+        """Mean output of the leaves for encoded rows."""
+        sample = Sample(X, np.arange(len(X)), np.empty(len(X)), np.ones(len(X)))
+        rows = self.scaling.apply(sample, np.float64)
+        mixed: Floats = soft_outputs(
+            rows, self.topology.children, self.splits, self.leaves, len(self.center), self.temperature
         )
-    if estimator._soft is None:
-        return np.tile(tree.value, (len(rows), 1))
-    found: Floats = estimator._soft.outputs(rows)
-    return found
+        return mixed * self.scale + self.center
+
+
+@dataclass(frozen=True)
+class SoftCandidate(Candidate):
+    """A hard tree with the soft tree that it was made of."""
+
+    network: SoftNetwork | None = None
+
+
+@dataclass(frozen=True)
+class SoftParameters(RegressionParameters):
+    """Splits and leaves, and the temperature of the last epoch."""
+
+    temperature: float = 1.0
+
+
+class SoftEngine(GradientEngine):
+    """Splits and leaves, trained softly.
+
+    Parameters
+    ----------
+    rows, topology, batch_size
+        As in :class:`GradientEngine`.
+    parameters : RegressionParameters
+        Where training begins.
+    setting : Setting
+    penalty : array of shape (n_splits,)
+        Weight of the penalty on unbalanced splits.
+    classes : bool
+        Leaves hold class logits, else numbers.
+    """
+
+    def __init__(
+        self, rows: Rows, topology: Topology, batch_size: int, *,
+        parameters: RegressionParameters, setting: Setting, penalty: Floats, classes: bool,
+    ) -> None:  # fmt: skip
+        super().__init__(rows, topology, batch_size, splits=parameters.splits, leaves=parameters.leaves)
+        self.setting, self.penalty, self.classes, self.temperature = setting, penalty, classes, 1.0
+
+    def parameters(self) -> SoftParameters:
+        return SoftParameters(self.values("splits"), self.values("leaves"), temperature=self.temperature)
+
+    def train_batches(self, order: Ints, step: Step) -> tuple[float, int]:
+        self.temperature = float(step.temperature)
+        decay, clip = float(self.setting.weight_decay), float(self.setting.max_grad_norm)
+        return soft_epoch(
+            self.rows, order, self.batch_size, self.topology.children, self.trained["splits"], self.trained["leaves"],
+            self.n_steps, SoftLoss(self.classes, self.temperature, self.penalty),
+            SoftRates(float(step.learning_rate), decay, clip),
+        )  # fmt: skip
+
+
+class SoftTask(GradientTask[Setting]):
+    """Fit a soft tree, and harden it."""
+
+    def __init__(self, data: TrainingData, parameters: dict[str, Any]) -> None:
+        last = parameters["temperature"]
+        given = {name: parameters[name] for name in ("learning_rate", "weight_decay", "max_grad_norm")}
+        given["temperature"] = None if last is None else (1.0, last)
+        super().__init__(data, parameters, settings_left(SETTINGS, given))
+        self.balance = parameters["balance"]
+
+    def initial(
+        self, setting: Setting, train: Sample, rng: np.random.Generator, init: Tree | None
+    ) -> RegressionParameters:
+        n_splits, n_leaves, n_features = self.topology.n_splits, self.topology.n_leaves, self.data.n_features
+        splits = rng.standard_normal((n_splits, n_features + 1)) / np.sqrt(n_features + 1)
+        shape = (n_leaves, self.n_outputs)
+        if not self.classes:
+            shape = (n_leaves * self.n_outputs, n_features + 1 if self.linear else 1)
+        return RegressionParameters(splits, rng.standard_normal(shape) * 0.1)
+
+    def phases(self, setting: Setting, n_epochs: int) -> tuple[Phase, ...]:
+        return (Phase(n_epochs, Cosine(setting.learning_rate), temperature=Geometric(*setting.temperature)),)
+
+    def engine(self, setting: Setting, parameters: RegressionParameters, rows: Rows) -> SoftEngine:
+        level = np.floor(np.log2(np.arange(self.topology.n_splits) + 1))
+        return SoftEngine(
+            rows, self.topology, self.options.batch_size, parameters=parameters, setting=setting,
+            penalty=(self.balance * 0.5**level).astype(rows.X.dtype), classes=self.classes,
+        )  # fmt: skip
+
+    def class_leaves(self, tree: Tree, leaves: Floats, train: Sample) -> Tree:
+        """Count the classes of the rows that reach a leaf."""
+        table = count_classes(tree, train, self.n_outputs) / train.weight.mean()
+        # A leaf without rows keeps the class it was trained for: rows that reach it later will resemble that class.
+        empty = np.flatnonzero(table.sum(axis=1) == 0)
+        table[empty, leaves.argmax(axis=1)[empty]] = 2
+        return self.with_frequencies(tree, frequencies(tree.topology, table))
+
+    def number_leaves(self, tree: Tree, leaves: Floats, train: Sample) -> Tree:
+        """Fit the leaves to the rows that reach them."""
+        paths = ridge_paths(
+            tree, train.with_targets(self.data.standardise(train.y)), self.data.scaling, linear=self.linear,
+            augmented=False, penalties=PENALTIES if self.linear else PENALTIES[:1],
+        )  # fmt: skip
+        model = paths.leaves[int(np.argmin(paths.left_out))]
+        return self.guarded(tree, model.reshape(len(leaves), -1), train)
+
+    def fill(
+        self,
+        tree: Tree,
+        trained: RegressionParameters | None,
+        train: Sample,
+        held: Sample | None,
+        chosen: LeafFit | None = None,
+    ) -> Candidate:
+        assert isinstance(trained, SoftParameters)
+        filled, leaves = super().fill(tree, trained, train, held, chosen), trained.leaves
+        center: Floats = np.zeros(self.n_outputs)
+        scale: Floats = np.ones(self.n_outputs)
+        if self.classes:
+            leaves = np.exp(leaves - leaves.max(axis=1, keepdims=True))
+            leaves = (leaves / leaves.sum(axis=1, keepdims=True)).reshape(-1, 1)
+        else:
+            center, scale = self.data.target_scale
+        network = SoftNetwork(
+            self.topology, trained.splits, leaves, trained.temperature, self.data.scaling, center, scale
+        )
+        return SoftCandidate(filled.tree, filled.score, network=network)

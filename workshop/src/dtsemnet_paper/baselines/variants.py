@@ -15,20 +15,17 @@ import numpy as np
 
 from dtsemnet.arrays import Floats, Ints
 from dtsemnet.estimators import DTSemNetRegressor
-from dtsemnet.fit.data import Sample
-from dtsemnet.fit.fitting import TrainingData
-from dtsemnet.fit.regression import LeafFitting
-from dtsemnet.fit.search import Plan
-from dtsemnet.fit.settings import Setting, regression_phases
+from dtsemnet.estimators.base import TreeRegressor
+from dtsemnet.fit.data import TrainingData
+from dtsemnet.fit.settings import OVERRIDES, REGRESSION_RECIPES, FitOptions, Setting
+from dtsemnet.fit.tasks import RegressionTask
 from dtsemnet.kernels.logits import split_gradients, walk
 from dtsemnet.kernels.optimizer import adam, clip_scale
 from dtsemnet.kernels.regression import regression_forward, selected_loss
 from dtsemnet.kernels.rows import gather, new_batch
-from dtsemnet.training import History, Penalties, Step, Training
+from dtsemnet.training import Penalties, Regression, RegressionParameters, Rows, Step
 from dtsemnet.training.cpu import CpuRegression
 from dtsemnet.tree import Tree
-from dtsemnet_paper.baselines.common import is_constant, one_leaf
-from dtsemnet_paper.baselines.faces import TreeRegressor
 
 __all__ = ["TopKReg1Regressor", "straight_through_regressor", "top_k_regressor"]
 
@@ -123,14 +120,13 @@ class TopKReg1Regressor(TreeRegressor):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _fit_tree(self, data: TrainingData, rng: np.random.Generator) -> Tree:
-        self.history_ = History()
-        if is_constant(data):
-            return one_leaf(data)
-        options = DTSemNetRegressor(training="paper", **self.get_params(deep=False))
-        outcome = Reg1Fitting(options, data, rng, None).run()
-        self.history_ = outcome.history
-        return outcome.tree
+    def _task(self, data: TrainingData, init: Tree | None = None) -> Reg1Task:
+        parameters = self.get_params(deep=False)
+        problem = Regression(data.n_outputs, self.leaf == "linear")
+        return Reg1Task(
+            data, FitOptions.of(parameters), REGRESSION_RECIPES["paper"], problem=problem, guard=self.guard,
+            depth=self.max_depth, overrides={name: parameters[name] for name in OVERRIDES if name in parameters},
+        )  # fmt: skip
 
 
 class Reg1Engine(CpuRegression):
@@ -172,17 +168,10 @@ class Reg1Engine(CpuRegression):
         adam(self.trained["leaves"], leaves, n_steps, rates.leaves, 0.0, 0.0, scale)
 
 
-class Reg1Fitting(LeafFitting):
-    """A regressor in the making, by the engine above."""
+class Reg1Task(RegressionTask):
+    """Fit a regressor with the engine above."""
 
-    def begin(
-        self, plan: Plan, number: int, setting: Setting, train: Sample, rng: Any, init: Tree | None, n_epochs: int
-    ) -> Training[Any]:
-        penalties = Penalties(l1=setting.l1, clip=plan.clip)
-        parameters = super().begin(plan, number, setting, train, rng, init, n_epochs).engine.parameters()
-        engine: Any = Reg1Engine(
-            self.problem, plan.topology, plan.rows, parameters, batch_size=plan.batch_size, penalties=penalties
-        )
-        phases = regression_phases("paper", setting, n_epochs, closed_form=False)
-        shown = [plan.bar.run(f"{plan.stage} {number + 1}")] if plan.bar else []
-        return Training(engine, phases, rng, n_samples=len(plan.rows.X), callbacks=shown)
+    def engine(self, setting: Setting, parameters: RegressionParameters, rows: Rows) -> Reg1Engine:
+        penalties = Penalties(l1=setting.l1, clip=setting.max_grad_norm)
+        batch_size = self.options.batch_size
+        return Reg1Engine(self.problem, self.topology, rows, parameters, batch_size=batch_size, penalties=penalties)

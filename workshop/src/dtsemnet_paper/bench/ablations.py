@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dtsemnet.estimators import DTSemNetClassifier
-from dtsemnet.fit.classification import ClassFitting
 from dtsemnet.fit.settings import Setting
+from dtsemnet.fit.tasks import Candidate, ClassTask
+from dtsemnet.tree import Tree
 
 __all__ = ["CrossEntropyClassifier", "HardClassifier", "WarmClassifier"]
 
@@ -14,27 +15,25 @@ COLD = 1e-4
 """A temperature at which pooling is the maximum to within a thousandth, and which still counts as one."""
 
 
-class _CrossEntropyFitting(ClassFitting):
+class _CrossEntropyTask(ClassTask):
     """All settings with cross-entropy to the end."""
 
-    @property
-    def settings(self) -> tuple[Setting, ...]:
-        return tuple(replace(setting, q=0.0) for setting in super().settings)
+    def starts(self) -> tuple[Setting, ...]:
+        return tuple(replace(setting, q=0.0) for setting in super().starts())
 
 
-class _HardFitting(ClassFitting):
+class _HardTask(ClassTask):
     """All settings cold from the first step."""
 
-    @property
-    def settings(self) -> tuple[Setting, ...]:
-        return tuple(replace(setting, temperature=(COLD, COLD)) for setting in super().settings)
+    def starts(self) -> tuple[Setting, ...]:
+        return tuple(replace(setting, temperature=(COLD, COLD)) for setting in super().starts())
 
 
-class _WarmFitting(ClassFitting):
+class _WarmTask(ClassTask):
     """The last training from a little warmth, at the full rate."""
 
-    def last(self, setting: Setting) -> Setting:
-        return replace(setting.warm(), learning_rate=setting.learning_rate)
+    def again(self, best: Candidate) -> tuple[Setting, Tree | None]:
+        return replace(best.setting.warm(), learning_rate=best.setting.learning_rate), best.tree
 
 
 class CrossEntropyClassifier(DTSemNetClassifier):
@@ -48,16 +47,16 @@ class CrossEntropyClassifier(DTSemNetClassifier):
     True
     """
 
-    _fitting: type[ClassFitting] = _CrossEntropyFitting
+    _task_class: type[ClassTask] = _CrossEntropyTask
 
 
 class HardClassifier(DTSemNetClassifier):
     """The default classifier without annealing: leaves pooled by the maximum from the first step."""
 
-    _fitting: type[ClassFitting] = _HardFitting
+    _task_class: type[ClassTask] = _HardTask
 
 
 class WarmClassifier(DTSemNetClassifier):
     """The default classifier whose chosen tree is warmed up a little for its last training, not annealed again."""
 
-    _fitting: type[ClassFitting] = _WarmFitting
+    _task_class: type[ClassTask] = _WarmTask

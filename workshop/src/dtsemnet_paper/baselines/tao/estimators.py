@@ -15,30 +15,39 @@ with, and no estimator outside of this module uses it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from dtsemnet.fit.data import Sample, Scaling
-from dtsemnet.fit.fitting import TrainingData
+from dtsemnet.estimators.base import TreeClassifier, TreeRegressor
+from dtsemnet.estimators.persistence import FLAG, Rule, number, one_of, whole
+from dtsemnet.fit.data import Sample, TrainingData, set_aside
+from dtsemnet.fit.leaves import constant_tree
 from dtsemnet.kernels import one_thread
 from dtsemnet.training import History
 from dtsemnet.tree import Tree
-from dtsemnet_paper.baselines.common import (
-    check,
-    cut_idle_splits,
-    is_constant,
-    is_positive,
-    is_whole,
-    one_leaf,
-    set_aside,
-)
-from dtsemnet_paper.baselines.faces import TreeClassifier, TreeRegressor
+from dtsemnet_paper.baselines.common import cut_idle_splits
 from dtsemnet_paper.baselines.tao.alternation import AxisAligned, Oblique
 from dtsemnet_paper.baselines.tao.problem import ClassProblem, NumberProblem, scaled_rows, skeleton
 from dtsemnet_paper.baselines.tao.search import Rows, Run, Start, race
 
 __all__ = ["TAOClassifier", "TAORegressor"]
+
+
+def _are_penalties(value: Any) -> bool:
+    positive = number(0, above=True)
+    return isinstance(value, Sequence) and len(value) > 0 and all(positive.is_legal(penalty) for penalty in value)
+
+
+LEGAL = {
+    "split": one_of("oblique", "axis_aligned"),
+    "init": one_of("auto", "cart", "random"),
+    "n_init": whole(1),
+    "max_iter": whole(1),
+    "monotone": FLAG,
+    "penalties": Rule(_are_penalties, "a sequence of positive numbers"),
+    "ridge": number(0, above=True),
+}
 
 
 class TAOClassifier(TreeClassifier):
@@ -91,6 +100,8 @@ class TAOClassifier(TreeClassifier):
     >>> TAOClassifier(max_depth=2, random_state=0).fit(X, y).score(X, y) > 0.95
     True
     """
+
+    _legal: ClassVar[dict[str, Rule]] = LEGAL
 
     def __init__(
         self,
@@ -166,6 +177,8 @@ class TAORegressor(TreeRegressor):
     True
     """
 
+    _legal: ClassVar[dict[str, Rule]] = LEGAL
+
     def __init__(
         self,
         max_depth: int = 5,
@@ -202,19 +215,17 @@ class TAORegressor(TreeRegressor):
         self.random_state = random_state
 
     def _fit_tree(self, data: TrainingData, rng: np.random.Generator) -> Tree:
-        check("ridge", self.ridge, is_positive(self.ridge), "a positive number")
         return _fit(self, data, rng, NumberProblem(data, linear=self.leaf == "linear", ridge=float(self.ridge)))
 
 
 def _fit(options: Any, data: TrainingData, rng: np.random.Generator, problem: ClassProblem | NumberProblem) -> Tree:
     """Race the starts, run the best once more on all rows, fold it to raw inputs and cut off what no row reaches."""
-    _check(options)
     options.history_, options.best_params_ = History(), {}
-    if is_constant(data):
-        return one_leaf(data)
+    if data.is_constant:
+        return constant_tree(data)
     starts = _starts(options, rng)
     _check_memory(options.max_depth, len(starts), len(data.sample), data.n_features)
-    scaling, sample = Scaling.of(data.sample), data.sample
+    scaling, sample = data.scaling, data.sample
     train, validation = set_aside(data, options.validation_fraction, rng)
 
     def rows(part: Sample) -> Rows:
@@ -250,18 +261,6 @@ def _starts(options: Any, rng: np.random.Generator) -> list[Start]:
     inits = ["cart"] * (options.init != "random") + ["random"] * (options.n_init if options.init != "cart" else 0)
     seeds = rng.integers(2**31, size=len(inits))
     return [Start(init, way, int(seed)) for way in ways for init, seed in zip(inits, seeds)]
-
-
-def _check(options: Any) -> None:
-    for name, legal in (("split", ("oblique", "axis_aligned")), ("init", ("auto", "cart", "random"))):
-        value = getattr(options, name)
-        check(name, value, value in legal, " or ".join(map(repr, legal)))
-    check("n_init", options.n_init, is_whole(options.n_init, 1), "a whole number of at least 1")
-    check("max_iter", options.max_iter, is_whole(options.max_iter, 1), "a whole number of at least 1")
-    check("monotone", options.monotone, options.monotone in (True, False), "True or False")
-    given = options.penalties
-    positive = isinstance(given, Sequence) and len(given) > 0 and all(is_positive(penalty) for penalty in given)
-    check("penalties", given, positive, "a sequence of positive numbers")
 
 
 def _check_memory(depth: int, n_starts: int, n_rows: int, n_features: int) -> None:

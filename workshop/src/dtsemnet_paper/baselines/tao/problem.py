@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dtsemnet.arrays import Array, Floats
-from dtsemnet.fit.data import Sample, Scaling
-from dtsemnet.fit.fitting import TrainingData
+from dtsemnet.fit.data import Sample, Scaling, TrainingData
 from dtsemnet.fit.leaves import count_classes, frequencies, guard_of, leaves_of
 from dtsemnet.tree import Topology, Tree
 from dtsemnet_paper.baselines.tao.leaves import ClassLeaves, Leaves, LinearLeaves

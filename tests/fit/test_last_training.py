@@ -6,8 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_diabetes, load_iris
 
 from dtsemnet import DTSemNetClassifier, DTSemNetRegressor
-from dtsemnet.fit.fitting import Fitting
-from dtsemnet.training import Training
+from watching import Watch, watched
 
 N_EPOCHS = 12
 QUICK = {"max_depth": 2, "max_iter": N_EPOCHS, "n_init": 3, "random_state": 0}
@@ -28,28 +27,14 @@ def n_distinct(X, y):
     return len(np.unique(np.column_stack([X, y]), axis=0))
 
 
-def spy_on(monkeypatch, kind, name):
-    """What a method was called with and gave back, each time."""
-    seen, method = [], getattr(kind, name)
-
-    def told(self, *arguments):
-        seen.append((arguments, method(self, *arguments)))
-        return seen[-1][1]
-
-    monkeypatch.setattr(kind, name, told)
-    return seen
-
-
 @BOTH
-def test_the_chosen_tree_is_trained_on_with_all_rows(kind, data, monkeypatch):
-    judged = make(kind, refit=False).fit(*data)
-    calls = spy_on(monkeypatch, Fitting, "train_on")
-    final = make(kind).fit(*data)
-    (((plan, best, _), run),) = calls
-    assert_array_equal(best.tree.weight, judged.tree_.weight)
-    assert_array_equal(best.tree.bias, judged.tree_.bias)
-    assert len(plan.rows.X) == run.n_samples == n_distinct(*data)
-    assert (final.tree_.weight != judged.tree_.weight).any()
+def test_the_chosen_tree_is_trained_on_with_all_rows(kind, data):
+    judging, final = Watch(), Watch()
+    judged = watched(make(kind, refit=False), judging).fit(*data)
+    trained_on = watched(make(kind), final).fit(*data)
+    assert final.n_rows == [*judging.n_rows, n_distinct(*data)], "one more training, and it sees all rows"
+    assert max(judging.n_rows) < n_distinct(*data)
+    assert (trained_on.tree_.weight != judged.tree_.weight).any()
 
 
 @BOTH
@@ -74,31 +59,27 @@ def test_history_is_that_of_the_chosen_start_then_half_as_many_epochs(kind, data
 
 
 @BOTH
-def test_without_refit_the_tree_is_the_one_that_was_judged(kind, data, monkeypatch):
-    outcomes = spy_on(monkeypatch, Fitting, "run")
-    judged = make(kind, refit=False).fit(*data)
-    final = make(kind).fit(*data)
-    (_, as_judged), (_, trained_on) = outcomes
-    best = min(as_judged.candidates, key=lambda candidate: candidate.merit)
-    assert judged.tree_ == best.tree
-    assert final.tree_ not in [candidate.tree for candidate in trained_on.candidates]
-    assert [c.merit for c in trained_on.candidates] == [c.merit for c in as_judged.candidates]
+def test_the_last_training_does_not_change_what_is_chosen(kind, data, caplog):
+    scores = []
+    for refit in (False, True):
+        caplog.clear()
+        with caplog.at_level("INFO", logger="dtsemnet"):
+            fitted = make(kind, refit=refit).fit(*data)
+        lines = [record.getMessage() for record in caplog.records if record.getMessage().startswith("start")]
+        assert sum("kept" in line for line in lines) == 1
+        scores.append(lines)
+    assert scores[0] == scores[1]
+    assert fitted.n_iter_ > N_EPOCHS
 
 
 @BOTH
 @pytest.mark.parametrize("refit", [True, False])
-def test_rows_that_were_given_to_judge_are_never_trained_on(kind, data, refit, monkeypatch):
+def test_rows_that_were_given_to_judge_are_never_trained_on(kind, data, refit):
     X, y = data
     train, held = np.arange(0, len(X), 2), np.arange(1, len(X), 2)
-    sizes, begin = [], Training.__init__
-
-    def told(self, *arguments, **options):
-        sizes.append(options["n_samples"])
-        begin(self, *arguments, **options)
-
-    monkeypatch.setattr(Training, "__init__", told)
-    fitted = make(kind, refit=refit).fit(X[train], y[train], X_val=X[held], y_val=y[held])
-    assert sizes == [n_distinct(X[train], y[train])] * 3
+    watch = Watch()
+    fitted = watched(make(kind, refit=refit), watch).fit(X[train], y[train], X_val=X[held], y_val=y[held])
+    assert watch.n_rows == [n_distinct(X[train], y[train])] * 3
     assert fitted.n_iter_ == N_EPOCHS
     # A single start is the same whatever it is judged by.
     alone = make(kind, n_init=1, refit=refit).fit(X[train], y[train])
@@ -107,44 +88,29 @@ def test_rows_that_were_given_to_judge_are_never_trained_on(kind, data, refit, m
 
 
 @BOTH
-def test_after_early_stopping_the_splits_rest(kind, data, monkeypatch):
-    calls = spy_on(monkeypatch, Fitting, "train_on")
+def test_after_early_stopping_the_splits_rest(kind, data):
     judged = make(kind, early_stopping=True, refit=False).fit(*data)
-    final = make(kind, early_stopping=True).fit(*data)
-    assert not calls
+    watch = Watch()
+    final = watched(make(kind, early_stopping=True), watch).fit(*data)
+    assert len(watch.n_rows) == 3, "the starts, and no last training"
     assert_array_equal(final.tree_.weight, judged.tree_.weight)
     assert (final.tree_.value != judged.tree_.value).any(), "the leaves have seen the rows set aside"
 
 
 @BOTH
 @pytest.mark.parametrize("n_left", [1, 3, N_EPOCHS // 2])
-def test_a_fit_killed_in_its_last_training_resumes_to_the_same_bytes(kind, data, n_left, tmp_path, monkeypatch):
-    end, done = Training._end_epoch, []
-
-    def counted(run, *epoch):
-        end(run, *epoch)
-        done.append(run.n_samples)
-
-    monkeypatch.setattr(Training, "_end_epoch", counted)
-    whole = make(kind).fit(*data)
-    total = len(done)
-    assert done[-N_EPOCHS // 2 :] == [n_distinct(*data)] * (N_EPOCHS // 2), "the last training is the last half"
-    done.clear()
-
-    def killed(run, *epoch):
-        if len(done) == total - n_left:
-            raise SystemExit
-        counted(run, *epoch)
-
-    monkeypatch.setattr(Training, "_end_epoch", killed)
+def test_a_fit_killed_in_its_last_training_resumes_to_the_same_bytes(kind, data, n_left, tmp_path):
+    watch = Watch()
+    whole = watched(make(kind), watch).fit(*data)
+    n_rows, n_last = watch.n_rows_by_epoch, N_EPOCHS // 2
+    assert n_rows[-n_last:] == [n_distinct(*data)] * n_last, "the last training is the last half"
     with pytest.raises(SystemExit):
-        make(kind, checkpoint=tmp_path).fit(*data)
+        watched(make(kind, checkpoint=tmp_path), Watch(len(n_rows) - n_left)).fit(*data)
     kept = [path.name for path in tmp_path.glob("all rows-*.npz")]
-    assert len(kept) == (n_left < N_EPOCHS // 2), "an epoch that has ended is on the disk"
-    done.clear()
-    monkeypatch.setattr(Training, "_end_epoch", counted)
-    resumed = make(kind, checkpoint=tmp_path).fit(*data)
-    assert len(done) == n_left, "nothing is trained twice"
+    assert len(kept) == (n_left < n_last), "an epoch that has ended is on the disk"
+    again = Watch()
+    resumed = watched(make(kind, checkpoint=tmp_path), again).fit(*data)
+    assert len(again.n_rows_by_epoch) == n_left, "nothing is trained twice"
     assert resumed.tree_.fingerprint() == whole.tree_.fingerprint()
     assert resumed.loss_curve_ == whole.loss_curve_
 

@@ -1,0 +1,560 @@
+"""Tasks: what a fit does differently for classes, for numbers, and for other methods.
+
+:func:`dtsemnet.fit.fit.fit` runs the course of a fit. A task tells it what is
+trained (the problem, the settings of the starts), where a start begins
+(:meth:`Task.initial`), how long each phase lasts (:meth:`Task.phases`), which tree
+the trained splits make (:meth:`Task.fill`), and how the best tree goes on with all
+rows (:meth:`Task.again`). A method that trains a tree by gradient descent is one
+more subclass of :class:`Task`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Generic, TypeVar, cast
+
+import numpy as np
+
+from dtsemnet.arrays import Array, Floats, Ints
+from dtsemnet.fit.data import Sample, TrainingData
+from dtsemnet.fit.leaves import (
+    LEAF_FITS,
+    LeafFit,
+    class_error,
+    class_table,
+    count_classes,
+    count_rows,
+    frequencies,
+    guard_of,
+    leaves_of,
+    ridge_paths,
+    update_leaves,
+)
+from dtsemnet.fit.settings import ANNEALED_SHARE, FitOptions, Recipe, Setting
+from dtsemnet.training import (
+    Callback,
+    ClassEngine,
+    Classification,
+    ClassParameters,
+    Context,
+    History,
+    Penalties,
+    Phase,
+    Problem,
+    Regression,
+    RegressionParameters,
+    Rows,
+    Step,
+    TreeEngine,
+    cpu_engine,
+    validation_error,
+    validation_loss,
+)
+from dtsemnet.tree import Topology, Tree
+
+__all__ = ["Candidate", "ClassTask", "RegressionTask", "Task", "deal_classes", "fold_leaves"]
+
+S = TypeVar("S", bound=Setting)
+P = TypeVar("P", bound=ClassParameters | RegressionParameters)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A tree, how well it does, and how it was trained.
+
+    Parameters
+    ----------
+    tree : Tree
+    score : tuple of float
+        Errors to compare candidates by, the most important first; smaller is better.
+    leaf_fit : LeafFit, optional
+        How the leaves were fitted, if there was a choice.
+    number : int
+        Number of the start.
+    setting : Setting, optional
+        What it was trained with; None if it was not trained.
+    history : History
+    """
+
+    tree: Tree
+    score: tuple[float, ...]
+    leaf_fit: LeafFit | None = None
+    number: int = 0
+    setting: Any = None
+    history: History = field(default_factory=History)
+
+
+class Task(ABC, Generic[S, P]):
+    """One fit to be done: the data, the options, and what the method does its own way.
+
+    Parameters
+    ----------
+    data : TrainingData
+    options : FitOptions
+    topology : Topology
+        Shape of the tree.
+    init : Tree, optional
+        Tree to start from.
+    """
+
+    problem: Problem
+    """What the engine solves."""
+    settings: Sequence[S]
+    """What the starts are trained with, in turn."""
+    most_epochs: int
+    """Most epochs of a start, if their number is not given."""
+    fewest_epochs: tuple[int, int] = (10, 45)
+    """Fewest epochs of a start that is trained on if it is the best, and of a training whose result is final."""
+    pause: float | None = None
+    """Share of the training after which the worse half of the starts is dropped; None: none is dropped."""
+
+    def __init__(self, data: TrainingData, options: FitOptions, topology: Topology, init: Tree | None = None) -> None:
+        self.data, self.options, self.topology, self.init = data, options, topology, init
+
+    @abstractmethod
+    def initial(self, setting: S, train: Sample, rng: np.random.Generator, init: Tree | None) -> P:
+        """Parameters that a training begins with, in training coordinates.
+
+        Parameters
+        ----------
+        setting : Setting
+            What will be trained with.
+        train : Sample
+            Training rows.
+        rng : numpy.random.Generator
+            Draws random parameters.
+        init : Tree or None
+            Tree to begin with; None for random parameters.
+        """
+
+    @abstractmethod
+    def phases(self, setting: S, n_epochs: int) -> tuple[Phase, ...]:
+        """Phases of a training with this setting and this number of epochs."""
+
+    @abstractmethod
+    def fill(
+        self, tree: Tree, trained: P | None, train: Sample, held: Sample | None, chosen: LeafFit | None = None
+    ) -> Candidate:
+        """Fit the leaves of a tree to training rows, and score the tree.
+
+        Parameters
+        ----------
+        tree : Tree
+            Its splits read raw inputs and stay as they are. Its leaves are those of a given tree, or empty.
+        trained : Parameters or None
+            What training has reached; None if the tree was given and not trained.
+        train : Sample
+            Rows that the leaves are fitted to.
+        held : Sample or None
+            Rows that the score is measured on; None: the training rows.
+        chosen : LeafFit, optional
+            How to fit the leaves, if that was chosen before.
+        """
+
+    @abstractmethod
+    def again(self, best: Candidate) -> tuple[S, Tree | None]:
+        """Setting and tree with which the best candidate is trained on all rows; None: from its own start again."""
+
+    def monitor(self, rows: Rows) -> Callable[[Any], float]:
+        """Error of an engine on validation rows, in training coordinates, for early stopping."""
+        raise NotImplementedError(f"{type(self).__name__} has no early stopping.")
+
+    def smaller(self) -> Task[S, P] | None:
+        """The same task with a smaller tree, to try beside the starts of full size; None: no such tree."""
+        return None
+
+    def update(self, trained: P, seen: Floats) -> tuple[Tree, Floats]:
+        """The initial tree after one more epoch on new rows, which the leaves take into account (``partial_fit``).
+
+        Parameters
+        ----------
+        trained : Parameters
+            What the epoch has reached.
+        seen : array of shape (n_leaves,)
+            Weight of the rows that each leaf has seen so far.
+
+        Returns
+        -------
+        Tree, and the weight of the rows that each leaf has seen now
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no partial_fit.")
+
+    def callbacks(self, rows: Rows) -> list[Callback]:
+        """Callbacks of a training on these rows."""
+        return []
+
+    def targets(self, sample: Sample) -> Array:
+        """Targets of a sample as the engine reads them."""
+        return sample.y
+
+    def rows(self, sample: Sample) -> Rows:
+        """Copy rows to training coordinates, with weights of mean 1."""
+        weight = (sample.weight / sample.weight.mean()).astype(np.float32)
+        return Rows(self.data.scaling.apply(sample), self.targets(sample), weight)
+
+    def engine(self, setting: S, parameters: P, rows: Rows) -> Any:
+        """The engine that trains these parameters on these rows; its ``parameters()`` returns them later."""
+        o = self.options
+        penalties = Penalties(setting.weight_decay, setting.l1, setting.max_grad_norm)
+        make: Callable[..., Any] = cpu_engine
+        if o.engine == "torch":
+            from dtsemnet.training.torch import torch_engine
+
+            make = partial(torch_engine, device=o.device or "cpu")
+        return make(self.problem, self.topology, rows, parameters, batch_size=o.batch_size, penalties=penalties)
+
+    def splits_only(self, splits: Floats) -> Tree:
+        """A tree with these splits, folded to raw inputs, and empty leaves."""
+        weight, bias = self.data.scaling.fold(splits)
+        return Tree(self.topology, weight, bias, np.zeros((self.topology.n_leaves, 1)))
+
+
+class _OurTask(Task[Setting, P]):
+    """What both of our tasks share: complete trees or a given one, and splits that start from normal weights."""
+
+    def __init__(
+        self, data: TrainingData, options: FitOptions, recipe: Recipe, *,
+        depth: int, init: Tree | None = None, overrides: Mapping[str, float | None] | None = None,
+    ) -> None:  # fmt: skip
+        _check_memory(2**depth - 1 if init is None else init.n_splits, data.n_features)
+        super().__init__(data, options, Topology.complete(depth) if init is None else init.topology, init)
+        self.recipe, self.overrides = recipe, overrides or {}
+        settings = self.starts()
+        if init is not None:
+            settings = tuple(setting.warm() for setting in settings)
+        self.settings = tuple(setting.override(**self.overrides) for setting in settings)
+
+    def starts(self) -> tuple[Setting, ...]:
+        """Settings of the starts, before those of the user replace a part of them."""
+        return self.recipe.settings
+
+    def phases(self, setting: Setting, n_epochs: int) -> tuple[Phase, ...]:
+        return self.recipe.phases(setting, n_epochs)
+
+    def initial_splits(self, rng: np.random.Generator, init: Tree | None) -> Floats:
+        """Splits of the given tree, or random ones whose scores have a standard deviation of about 1."""
+        scaling = self.data.scaling
+        if init is not None:
+            return scaling.unfold(init.weight, init.bias)
+        n_varying = int((scaling.factor > 0).sum())
+        return rng.standard_normal((self.topology.n_splits, self.data.n_features + 1)) / np.sqrt(n_varying + 1)
+
+
+class ClassTask(_OurTask[ClassParameters]):
+    """Fit a classifier: classes are dealt to leaves, reassigned when the annealing ends, and counted at the end.
+
+    Parameters
+    ----------
+    data, options
+        As in :class:`Task`.
+    recipe : Recipe
+        One of ``CLASSIFICATION_RECIPES``.
+    depth : int
+        Depth of the complete tree, if ``init`` is not given.
+    init : Tree, optional
+        Tree to start from.
+    overrides : dict, optional
+        Hyper-parameters that the user gave, in place of those of the settings.
+    most_epochs : int, optional
+        By default 200, and fewer for trees deeper than 4, whose steps cost more and which overfit small tables sooner.
+    """
+
+    problem: Classification
+    pause = ANNEALED_SHARE
+
+    def __init__(
+        self, data: TrainingData, options: FitOptions, recipe: Recipe, *, most_epochs: int | None = None, **more: Any
+    ) -> None:
+        super().__init__(data, options, recipe, **more)
+        self.problem = Classification(data.n_outputs)
+        by_depth = round(200 * (4 / max(4, self.topology.depth)) ** 1.75)
+        self.most_epochs = by_depth if most_epochs is None else most_epochs
+
+    def starts(self) -> tuple[Setting, ...]:
+        adapts, depth = self.recipe.adapts, self.topology.depth
+        return tuple(setting.at_depth(depth) if adapts else setting for setting in self.recipe.settings)
+
+    def initial(self, setting: Setting, train: Sample, rng: np.random.Generator, init: Tree | None) -> ClassParameters:
+        return ClassParameters(self.initial_splits(rng, init), self._initial_classes(setting, train, init))
+
+    def fill(
+        self,
+        tree: Tree,
+        trained: ClassParameters | None,
+        train: Sample,
+        held: Sample | None,
+        chosen: LeafFit | None = None,
+    ) -> Candidate:
+        leaf_class = tree.leaf_class if tree.is_classifier else None
+        leaf_class = leaf_class if trained is None else trained.leaf_class
+        table = count_classes(tree, train, self.problem.n_classes) / train.weight.mean()
+        shown = table.copy()
+        if leaf_class is not None:
+            # A leaf without rows keeps the class it was trained for: rows that reach it later will resemble that class.
+            empty = np.flatnonzero(table.sum(axis=1) == 0)
+            shown[empty, leaf_class[empty]] = 2
+        tree = self._tree(tree, frequencies(tree.topology, shown))
+        error = float(1 - table[np.arange(tree.n_leaves), tree.leaf_class].sum() / table.sum())
+        return Candidate(tree, (error,) if held is None else (class_error(tree, held), error))
+
+    def again(self, best: Candidate) -> tuple[Setting, Tree | None]:
+        """Anneal the best tree once more, which frees splits that are stuck; the loss stays bounded as it ended."""
+        return replace(best.setting, first_q=best.setting.q), best.tree
+
+    def monitor(self, rows: Rows) -> Callable[[ClassEngine], float]:
+        return validation_error(rows)
+
+    def callbacks(self, rows: Rows) -> list[Callback]:
+        return [ReassignLeaves(rows, self.problem.n_classes)]
+
+    def smaller(self) -> ClassTask | None:
+        """The smallest complete tree with a leaf for each class; for two classes that is a linear model."""
+        depth = (self.problem.n_classes - 1).bit_length()
+        if not 0 < depth < self.topology.depth:
+            return None
+        return type(self)(
+            self.data, self.options, self.recipe, depth=depth, overrides=self.overrides, most_epochs=self.most_epochs
+        )
+
+    def update(self, trained: ClassParameters, seen: Floats) -> tuple[Tree, Floats]:
+        """Count the classes of the new rows in."""
+        assert self.init is not None
+        moved = self.splits_only(trained.splits)
+        table = self.init.value * seen[:, None] + count_classes(moved, self.data.sample, self.problem.n_classes)
+        return self._tree(moved, frequencies(moved.topology, table)), table.sum(axis=1)
+
+    def _tree(self, splits: Tree, frequency: Floats) -> Tree:
+        names = {"feature_names": self.data.feature_names, "class_names": self.data.class_names}
+        return Tree(splits.topology, splits.weight, splits.bias, frequency, **names)
+
+    def _initial_classes(self, setting: Setting, train: Sample, init: Tree | None) -> Ints:
+        """Class of each leaf before training."""
+        n_classes = self.problem.n_classes
+        if init is None:
+            weight: Array = np.bincount(train.y, train.weight, n_classes)
+            return deal_classes(weight, self.topology.n_leaves, proportional=setting.proportional)
+        if init.is_classifier and init.class_names == self.data.class_names:
+            return init.leaf_class
+        return frequencies(self.topology, count_classes(init, train, n_classes)).argmax(axis=1)
+
+
+class RegressionTask(_OurTask[RegressionParameters]):
+    """Fit a regressor. Targets are standardised during training, and folded back into the leaves.
+
+    Parameters
+    ----------
+    data, options, depth, init, overrides
+        As in :class:`ClassTask`.
+    recipe : Recipe
+        See :func:`~dtsemnet.fit.settings.regression_recipe`.
+    problem : Regression
+        The loss, and whether leaves are linear.
+    guard : bool
+        Whether outputs are clipped to the range of the training targets of a leaf.
+    """
+
+    problem: Regression
+    most_epochs = 500
+
+    def __init__(
+        self, data: TrainingData, options: FitOptions, recipe: Recipe, *, problem: Regression, guard: bool, **more: Any
+    ) -> None:
+        # Leaves that were trained are not refitted, so training with all rows would start from other leaves.
+        options = options if recipe.closed_form else replace(options, refit=False)
+        super().__init__(data, options, recipe, **more)
+        self.problem, self.guard = problem, guard
+
+    def targets(self, sample: Sample) -> Array:
+        return self.data.standardise(sample.y).astype(np.float32)
+
+    def initial(
+        self, setting: Setting, train: Sample, rng: np.random.Generator, init: Tree | None
+    ) -> RegressionParameters:
+        return RegressionParameters(self.initial_splits(rng, init), self._initial_leaves(rng, init))
+
+    def fill(
+        self,
+        tree: Tree,
+        trained: RegressionParameters | None,
+        train: Sample,
+        held: Sample | None,
+        chosen: LeafFit | None = None,
+    ) -> Candidate:
+        if self.recipe.closed_form:
+            return self._refit(tree, train, held, LEAF_FITS if chosen is None else (chosen,))
+        if trained is None:
+            model = self._ridge(tree, train, augmented=False, penalties=(1.0,)).leaves[0]
+        else:
+            model = trained.leaves.astype(np.float64).reshape(tree.n_leaves, self.problem.n_outputs, -1)
+        losses = self._losses(tree, [model], train, train if held is None else held)
+        return Candidate(self._tree(tree, model, train), tuple(losses))
+
+    def again(self, best: Candidate) -> tuple[Setting, Tree | None]:
+        """Warm the best tree up a little, with leaves that are fitted to all rows."""
+        return best.setting.warm(), self.fill(best.tree, None, self.data.sample, None, best.leaf_fit).tree
+
+    def monitor(self, rows: Rows) -> Callable[[TreeEngine], float]:
+        return validation_loss(rows, Step(0.0))
+
+    def update(self, trained: RegressionParameters, seen: Floats) -> tuple[Tree, Floats]:
+        """Update the leaves in closed form if they have one, and widen the guard by the targets of the new rows."""
+        assert self.init is not None
+        sample, tree = self.data.sample, self.splits_only(trained.splits)
+        shape = tree.n_leaves, self.problem.n_outputs, -1
+        model: Floats = trained.leaves.astype(np.float64).reshape(shape)
+        if self.recipe.closed_form:
+            before = self._initial_leaves(np.random.default_rng(0), self.init).reshape(shape)
+            model = update_leaves(tree, before, seen, self._standard(sample), self.data.scaling)
+        lower, upper = self.init.lower, self.init.upper
+        if lower is not None and upper is not None:
+            lower, upper, leaf = lower.copy(), upper.copy(), leaves_of(tree, sample)
+            np.minimum.at(lower, leaf, sample.y)
+            np.maximum.at(upper, leaf, sample.y)
+        return fold_leaves(tree, model, (lower, upper), self.data), seen + count_rows(tree, sample)
+
+    def _standard(self, sample: Sample) -> Sample:
+        """The same rows with standardised targets."""
+        return sample.with_targets(self.data.standardise(sample.y))
+
+    def _initial_leaves(self, rng: np.random.Generator, init: Tree | None) -> Floats:
+        """Small random models, or those of the given tree in training coordinates."""
+        n_rows = self.topology.n_leaves * self.problem.n_outputs
+        if init is None or init.is_classifier:
+            return rng.standard_normal((n_rows, self.data.n_features + 1 if self.problem.linear else 1)) * 0.01
+        offset, (_, scale) = self.data.standardise(init.value), self.data.target_scale
+        if not self.problem.linear:
+            return offset.reshape(-1, 1)
+        coef = np.zeros((*init.value.shape, self.data.n_features)) if init.coef is None else init.coef
+        return self.data.scaling.unfold((coef / scale[:, None]).reshape(n_rows, -1), offset.ravel())
+
+    def _refit(self, tree: Tree, train: Sample, held: Sample | None, leaf_fits: Sequence[LeafFit]) -> Candidate:
+        """Fit all leaves in each of the ways, and keep the best."""
+        models: list[Floats] = []
+        losses: list[float] = []
+        for augmented in (False, True):
+            penalties = tuple(leaf_fit.penalty for leaf_fit in leaf_fits if leaf_fit.augmented == augmented)
+            if penalties:
+                paths = self._ridge(tree, train, augmented=augmented, penalties=penalties)
+                models += list(paths.leaves)
+                losses += list(paths.left_out)
+        if held is not None:
+            losses = self._losses(tree, models, train, held)
+        best = int(np.argmin(losses))
+        return Candidate(self._tree(tree, models[best], train), (float(losses[best]),), leaf_fits[best])
+
+    def _ridge(self, tree: Tree, train: Sample, **choices: Any) -> Any:
+        return ridge_paths(tree, self._standard(train), self.data.scaling, linear=self.problem.linear, **choices)
+
+    def _losses(self, tree: Tree, models: Sequence[Floats], train: Sample, judges: Sample) -> list[float]:
+        """Loss of each set of leaf models on the rows to judge by, clipped to the targets of the training rows."""
+        leaf, target = leaves_of(tree, judges), self.data.standardise(judges.y)
+        lower, upper = (self.data.standardise(bound) for bound in self._guard(tree, train))
+        design = np.ones((len(judges), 1))
+        if self.problem.linear:
+            design = np.hstack([self.data.scaling.apply(judges, np.float64), design])
+        losses = []
+        for model in models:
+            output = np.clip(np.einsum("nc,noc->no", design, model[leaf]), lower[leaf], upper[leaf])
+            losses.append(float(np.average(self._loss(output - target).mean(axis=1), weights=judges.weight)))
+        return losses
+
+    def _loss(self, residual: Floats) -> Floats:
+        """The loss of standardised residuals."""
+        loss, parameter, size = self.problem.loss, self.problem.parameter, np.abs(residual)
+        if loss == "squared_error":
+            return np.square(residual)
+        if loss == "absolute_error":
+            return size
+        if loss == "huber":
+            return np.where(size <= parameter, residual**2 / 2, parameter * (size - parameter / 2))
+        return np.maximum((1 - parameter) * residual, -parameter * residual)
+
+    def _guard(self, tree: Tree, train: Sample) -> tuple[Floats, Floats]:
+        return guard_of(leaves_of(tree, train), train.y, tree.n_leaves)
+
+    def _tree(self, tree: Tree, model: Floats, train: Sample) -> Tree:
+        return fold_leaves(tree, model, self._guard(tree, train) if self.guard else (None, None), self.data)
+
+
+def fold_leaves(tree: Tree, model: Floats, guard: tuple[Floats | None, Floats | None], data: TrainingData) -> Tree:
+    """Give a tree leaf models that were fitted in training coordinates, folded to raw inputs and targets.
+
+    Parameters
+    ----------
+    tree : Tree
+        Its splits are kept.
+    model : array of shape (n_leaves, n_outputs, n_features + 1), or (n_leaves, n_outputs, 1) for constants
+    guard : pair of arrays (n_leaves, n_outputs), or (None, None)
+        Bounds of the outputs.
+    data : TrainingData
+        Scaling of features and targets, and names.
+    """
+    n_leaves, n_outputs, n_columns = model.shape
+    center, scale = data.target_scale
+    coef, value = None, model[:, :, -1]
+    if n_columns > 1:
+        slopes, offset = data.scaling.fold(model.reshape(n_leaves * n_outputs, -1))
+        coef = slopes.reshape(n_leaves, n_outputs, -1) * scale[:, None]
+        value = offset.reshape(n_leaves, n_outputs)
+    return Tree(
+        tree.topology, tree.weight, tree.bias, value * scale + center, coef, *guard, feature_names=data.feature_names
+    )
+
+
+def deal_classes(class_weight: Floats, n_leaves: int, *, proportional: bool) -> Ints:
+    """Deal the classes out to the leaves before training.
+
+    Either in turn, the most frequent class first, or in proportion to the square root of their weights, each class
+    spread evenly over the leaves. Every class gets a leaf if there are enough; else the rarest get none.
+
+    >>> deal_classes(np.array([1.0, 5.0, 3.0]), 4, proportional=False).tolist()
+    [1, 2, 0, 1]
+    >>> deal_classes(np.array([1.0, 16.0]), 4, proportional=True).tolist()
+    [1, 1, 0, 1]
+    """
+    order = np.argsort(-class_weight, kind="stable")[:n_leaves]
+    if not proportional:
+        return order[np.arange(n_leaves) % len(order)]
+    share, held = np.sqrt(class_weight[order]), np.ones(len(order))
+    while held.sum() < n_leaves:
+        held[np.argmax(share / (held + 0.5))] += 1
+    positions = [((i + 0.5) / held[c], c) for c in range(len(order)) for i in range(int(held[c]))]
+    return order[[c for _, c in sorted(positions)]]
+
+
+class ReassignLeaves(Callback):
+    """When the annealing ends, give each leaf the class of most of its rows; a class may lose all its leaves.
+
+    Parameters
+    ----------
+    rows : Rows
+        The training rows in training coordinates.
+    n_classes : int
+    """
+
+    def __init__(self, rows: Rows, n_classes: int) -> None:
+        self.rows, self.n_classes = rows, n_classes
+
+    def on_epoch(self, context: Context) -> None:
+        """Reassign once, between the last epoch with a temperature and the first without."""
+        temperatures = [epoch.step.temperature for epoch in context.history.epochs[-2:]]
+        if len(temperatures) < 2 or not (temperatures[0] > 0 and temperatures[1] == 0):
+            return
+        engine = cast(ClassEngine, context.engine)
+        leaf_class = engine.parameters().leaf_class
+        leaf = engine.reached(self.rows.X)
+        table = class_table(leaf, self.rows.y, self.rows.weight, len(leaf_class), self.n_classes)
+        engine.assign(np.where(table.sum(axis=1) > 0, table.argmax(axis=1), leaf_class))
+
+
+def _check_memory(n_splits: int, n_features: int) -> None:
+    """Refuse trees whose splits, with their gradient and two moments in float32, do not fit into memory."""
+    size = n_splits * (n_features + 1) * 16
+    if size > 8e9:
+        raise ValueError(
+            f"max_depth asks for {n_splits} splits over {n_features} features, {size / 1e9:.0f} GB while "
+            "training; lower max_depth."
+        )
