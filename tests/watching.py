@@ -4,14 +4,15 @@ from dtsemnet.training import Callback
 
 
 class Watch(Callback):
-    """Counts epochs and the rows of each training; kills the fit after a number of epochs, if there is one."""
+    """Counts epochs and the rows of each training; stops the fit by an error after a number of epochs, if given."""
 
-    def __init__(self, kill_after=None):
-        self.kill_after, self.n_rows, self.n_rows_by_epoch = kill_after, [], []
+    def __init__(self, stop_after=None, error=SystemExit):
+        self.stop_after, self.error, self.n_rows, self.n_rows_by_epoch = stop_after, error, [], []
 
     def on_epoch(self, context):
-        if len(self.n_rows_by_epoch) == self.kill_after:
-            raise SystemExit  # before the checkpoint of this epoch is written
+        if len(self.n_rows_by_epoch) == self.stop_after:
+            self.stop_after = None
+            raise self.error  # before the checkpoint of this epoch is written
         self.n_rows_by_epoch.append(len(context.engine.rows.X))
 
 

@@ -6,9 +6,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits, load_iris, load_wine
 
 from dtsemnet import DTSemNetClassifier
-from dtsemnet.fit.leaves import frequencies
-from dtsemnet.fit.tasks import deal_classes
-from dtsemnet.tree import Topology
 
 X, Y = load_wine(return_X_y=True)
 QUICK = {"max_depth": 2, "max_iter": 40, "n_init": 2, "random_state": 0}
@@ -78,26 +75,6 @@ def test_a_class_may_lose_its_leaves():
     fitted = DTSemNetClassifier(max_depth=2, random_state=0).fit(X, y)
     assert 2 not in fitted.predict(X)
     assert fitted.score(X, y) > 0.9
-
-
-@pytest.mark.parametrize("proportional", [True, False])
-@pytest.mark.parametrize(("n_classes", "n_leaves"), [(2, 8), (3, 4), (5, 4), (4, 4), (1, 2)])
-def test_every_class_is_dealt_a_leaf_while_there_are_enough(n_classes, n_leaves, proportional):
-    weight = np.arange(n_classes, 0, -1.0) ** 3
-    dealt = deal_classes(weight, n_leaves, proportional=proportional)
-    assert len(dealt) == n_leaves
-    assert set(dealt) == set(range(min(n_classes, n_leaves)))  # the rarest go without
-
-
-def test_frequencies_shrink_towards_the_parent_and_keep_the_majority():
-    topology = Topology.complete(2)
-    table = np.array([[8.0, 0.0], [1.0, 0.0], [0.0, 0.0], [0.0, 3.0]])
-    found = frequencies(topology, table)
-    root = np.array([9, 3]) / 12
-    left, right = (np.array([9, 0]) + root) / 10, (np.array([0, 3]) + root) / 4
-    expected = [(table[0] + left) / 9, (table[1] + left) / 2, right, (table[3] + right) / 4]
-    assert_allclose(found, expected)
-    assert_array_equal(found.argmax(axis=1), [0, 0, 1, 1])
 
 
 def test_validation_rows_judge_and_are_not_trained_on():

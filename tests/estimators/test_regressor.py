@@ -2,13 +2,9 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
 from sklearn.datasets import load_diabetes
 
 from dtsemnet import DTSemNetRegressor
-from dtsemnet.fit.data import Scaling, merge
-from dtsemnet.fit.leaves import ridge_paths
-from dtsemnet.tree import Topology, Tree
 
 X, Y = load_diabetes(return_X_y=True)
 QUICK = {"max_depth": 2, "max_iter": 30, "n_init": 2, "random_state": 0}
@@ -82,41 +78,3 @@ def test_the_paper_s_setting_is_algorithm_1():
     assert fitted.history_["learning_rate"][0] == 0.01
     faster = DTSemNetRegressor(training="paper", max_iter=20, learning_rate=0.02, random_state=0).fit(X, Y)
     assert faster.history_["learning_rate"][0] == 0.02
-
-
-def test_ridge_paths_solve_the_normal_equations_of_each_leaf():
-    rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((80, 2)), rng.standard_normal((80, 1))
-    weight = rng.integers(1, 4, 80).astype(float)
-    sample = merge(X, y, weight)
-    scaling = Scaling.of(sample)
-    tree = Tree(Topology.complete(1), [[1.0, 0.5]], [0.1], [[0.0], [0.0]])
-    found = ridge_paths(tree, sample, scaling, linear=True, augmented=False, penalties=(2.0,)).leaves[0]
-    rows = np.column_stack([scaling.apply(sample, np.float64), np.ones(80)])
-    common = np.linalg.solve(
-        rows.T * sample.weight @ rows + 1e-3 * np.eye(3), rows.T * sample.weight @ sample.y
-    )  # the model of all rows
-    for leaf in (0, 1):
-        own = tree.apply(sample.to_array()) == leaf
-        A, w = rows[own], sample.weight[own]
-        penalty = np.diag([2.0, 2.0, 2e-6])
-        expected = common + np.linalg.solve(A.T * w @ A + penalty, A.T * w @ (sample.y[own] - A @ common))
-        assert_allclose(found[leaf, 0], expected[:, 0], rtol=1e-8)
-
-
-def test_errors_on_rows_left_out_are_those_of_fits_without_them():
-    rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((12, 2)), rng.standard_normal((12, 1))
-    sample = merge(X, y, np.ones(12))
-    scaling = Scaling.of(sample)
-    tree = Tree(Topology([]), np.empty((0, 2)), [], [[0.0]])
-    path = ridge_paths(tree, sample, scaling, linear=True, augmented=False, penalties=(2.0,))
-    rows = np.column_stack([scaling.apply(sample, np.float64), np.ones(12)])
-    common = np.linalg.solve(rows.T @ rows + 1e-3 * np.eye(3), rows.T @ sample.y)
-    errors = []
-    for i in range(12):
-        keep = np.arange(12) != i
-        A, r = rows[keep], (sample.y - rows @ common)[keep]
-        moved = np.linalg.solve(A.T @ A + np.diag([2.0, 2.0, 2e-6]), A.T @ r)
-        errors.append(((sample.y - rows @ common)[i] - rows[i] @ moved) ** 2)
-    assert_allclose(path.left_out[0], np.mean(errors), rtol=1e-6)

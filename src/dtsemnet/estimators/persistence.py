@@ -50,7 +50,8 @@ def number(low: float, high: float = INFINITY, *, above: bool = False) -> Rule:
     def is_legal(value: Any) -> bool:
         if not isinstance(value, Real) or isinstance(value, bool):
             return False
-        return (low < float(value) if above else low <= float(value)) and float(value) <= min(high, 1.8e308)
+        value = float(value)
+        return (low < value if above else low <= value) and value <= high and value < INFINITY
 
     if above:
         return Rule(is_legal, "a positive number" if high == INFINITY else f"a number above {low}, at most {high}")

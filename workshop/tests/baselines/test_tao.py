@@ -10,12 +10,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dtsemnet.fit.data import Sample
+from dtsemnet.training import Rows
 from dtsemnet_paper.baselines import TAOClassifier, TAORegressor
 from dtsemnet_paper.baselines.common import cut_idle_splits
 from dtsemnet_paper.baselines.kernels.tao_splits import best_threshold, sparse_logistic
 from dtsemnet_paper.baselines.tao.alternation import Alternation, AxisAligned, Oblique, reach
 from dtsemnet_paper.baselines.tao.leaves import ClassLeaves, LinearLeaves
-from dtsemnet_paper.baselines.tao.search import Rows, Start
+from dtsemnet_paper.baselines.tao.search import Start
 from strategies import points, trees
 
 FAST = {"penalties": (0.3, 3.0), "n_init": 1, "max_iter": 5}

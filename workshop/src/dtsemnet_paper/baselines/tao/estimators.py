@@ -19,17 +19,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dtsemnet.arrays import Floats
 from dtsemnet.estimators.base import TreeClassifier, TreeRegressor
 from dtsemnet.estimators.persistence import FLAG, Rule, number, one_of, whole
-from dtsemnet.fit.data import Sample, TrainingData, set_aside
+from dtsemnet.fit.data import TrainingData, set_aside
 from dtsemnet.fit.leaves import constant_tree
 from dtsemnet.kernels import one_thread
 from dtsemnet.training import History
 from dtsemnet.tree import Tree
 from dtsemnet_paper.baselines.common import cut_idle_splits
 from dtsemnet_paper.baselines.tao.alternation import AxisAligned, Oblique
-from dtsemnet_paper.baselines.tao.problem import ClassProblem, NumberProblem, scaled_rows, skeleton
-from dtsemnet_paper.baselines.tao.search import Rows, Run, Start, race
+from dtsemnet_paper.baselines.tao.leaves import ClassProblem, Problem, RegressionProblem
+from dtsemnet_paper.baselines.tao.search import Run, Start, race
 
 __all__ = ["TAOClassifier", "TAORegressor"]
 
@@ -215,50 +216,46 @@ class TAORegressor(TreeRegressor):
         self.random_state = random_state
 
     def _fit_tree(self, data: TrainingData, rng: np.random.Generator) -> Tree:
-        return _fit(self, data, rng, NumberProblem(data, linear=self.leaf == "linear", ridge=float(self.ridge)))
+        return _fit(self, data, rng, RegressionProblem(data, linear=self.leaf == "linear", ridge=float(self.ridge)))
 
 
-def _fit(options: Any, data: TrainingData, rng: np.random.Generator, problem: ClassProblem | NumberProblem) -> Tree:
-    """Race the starts, run the best once more on all rows, fold it to raw inputs and cut off what no row reaches."""
+def _fit(options: Any, data: TrainingData, rng: np.random.Generator, problem: Problem) -> Tree:
+    """Race the starts, run the best once more on all rows, and cut off what no row reaches."""
     options.history_, options.best_params_ = History(), {}
     if data.is_constant:
         return constant_tree(data)
-    starts = _starts(options, rng)
-    _check_memory(options.max_depth, len(starts), len(data.sample), data.n_features)
-    scaling, sample = data.scaling, data.sample
+    starts, sample = _starts(options, rng), data.sample
+    _check_memory(options.max_depth, len(starts), len(sample), data.n_features)
     train, validation = set_aside(data, options.validation_fraction, rng)
-
-    def rows(part: Sample) -> Rows:
-        return scaled_rows(part, problem.targets(part), scaling)
-
-    def begin(start: Start, part: Rows, judges: Rows | None, first: dict[tuple[str, int], Any]) -> Run:
-        key = start.init, start.seed  # starts that differ in their penalty share an initial tree
-        if key not in first:
-            first[key] = start.splits(part, options.max_depth)
-        return Run(start, first[key], part, judges, problem.leaves, monotone=options.monotone, n_jobs=options.n_jobs)
-
+    shared = {"problem": problem, "monotone": options.monotone, "n_jobs": options.n_jobs}
     with one_thread():
-        part, judges = rows(train), None if validation is None else rows(validation)
-        first: dict[tuple[str, int], Any] = {}
-        best = race(starts, lambda start: begin(start, part, judges, first), options.max_iter)
+        rows, judges = problem.rows(train), None if validation is None else problem.rows(validation)
+        initial: dict[tuple[str, int], Floats] = {}  # starts that differ in their penalty share an initial tree
+        for start in starts:
+            if (start.init, start.seed) not in initial:
+                initial[start.init, start.seed] = start.splits(rows, options.max_depth)
+        runs = [Run(start, initial[start.init, start.seed], rows, judges, **shared) for start in starts]
+        best = race(runs, options.max_iter)
+        splits, history = best.best, best.history
         if len(train) < len(sample) and options.refit:
-            again = begin(best.start, rows(sample), None, {})
+            rows = problem.rows(sample)
+            again = Run(best.start, best.start.splits(rows, options.max_depth), rows, None, **shared)
             again.advance(best.best_pass)
-            splits, history = again.tree.splits, again.history
-        else:
-            splits, history, sample = best.best, best.history, train
-        tree = problem.tree(skeleton(splits, scaling), sample, scaling)
+            splits, history, train = again.tree.splits, again.history, sample
+        tree = problem.tree(splits, train)
     options.history_ = history
     options.best_params_ = {
         "init": best.start.init, "penalty": getattr(best.start.solve, "penalty", None), "n_passes": best.best_pass,
     }  # fmt: skip
-    return cut_idle_splits(tree, sample)
+    return cut_idle_splits(tree, train)
 
 
 def _starts(options: Any, rng: np.random.Generator) -> list[Start]:
     """One greedy start and some random ones for each way to solve a split."""
     ways = [Oblique(float(p)) for p in options.penalties] if options.split == "oblique" else [AxisAligned()]
-    inits = ["cart"] * (options.init != "random") + ["random"] * (options.n_init if options.init != "cart" else 0)
+    inits: list[Any] = ["cart"] * (options.init != "random") + ["random"] * (
+        options.n_init if options.init != "cart" else 0
+    )
     seeds = rng.integers(2**31, size=len(inits))
     return [Start(init, way, int(seed)) for way in ways for init, seed in zip(inits, seeds)]
 

@@ -1,4 +1,8 @@
-"""What leaves hold while a tree is optimised by alternation, and what each row would lose there."""
+"""What leaves hold while a tree is optimised by alternation, and in the finished tree.
+
+``Leaves`` fit models to rows and give the loss of each row in each leaf. A *problem*
+makes the leaves for some rows, and the tree with leaves in raw units at the end.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,13 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from dtsemnet.arrays import Array, Floats, Ints
+from dtsemnet.fit.data import Sample, TrainingData
+from dtsemnet.fit.leaves import count_classes, frequencies, guard_of, leaves_of
+from dtsemnet.fit.tasks import fold_leaves
+from dtsemnet.training import Rows
+from dtsemnet.tree import Topology, Tree
 
-__all__ = ["ClassLeaves", "Leaves", "LinearLeaves"]
+__all__ = ["ClassLeaves", "ClassProblem", "Leaves", "LinearLeaves", "Problem", "RegressionProblem"]
 
 
 class Leaves(ABC):
@@ -20,11 +29,11 @@ class Leaves(ABC):
 
     @abstractmethod
     def missed(self, rows: Ints, leaf: Ints) -> Ints:
-        """The rows that another leaf beside theirs could serve; fewer than all of them."""
+        """The rows that a second leaf could serve better than the leaf they reach; never all of them."""
 
     @abstractmethod
     def loss(self, leaf: Ints) -> Floats:
-        """Loss of every row, were it to reach the leaf named."""
+        """Loss of every row if it reached the given leaf."""
 
     @abstractmethod
     def loss_of(self, X: Floats, y: Array, leaf: Ints) -> Floats:
@@ -34,9 +43,9 @@ class Leaves(ABC):
         """Fit each leaf that has rows to them; the others stay as they are."""
         order = np.argsort(leaf, kind="stable")
         ends = np.cumsum(np.bincount(leaf, minlength=n_leaves))
-        for number, rows in enumerate(np.split(order, ends[:-1])):
+        for i, rows in enumerate(np.split(order, ends[:-1])):
             if len(rows):
-                self.fit(rows, np.array([number]))
+                self.fit(rows, np.array([i]))
 
 
 class ClassLeaves(Leaves):
@@ -62,8 +71,8 @@ class ClassLeaves(Leaves):
 class LinearLeaves(Leaves):
     """Leaves that answer with a linear model (ridge), or with a constant.
 
-    Outputs are clipped to the targets that a leaf has seen, in training as in the finished tree: a row far from a
-    leaf would else weigh as much as the leaf's model runs away there.
+    Outputs are clipped to the targets that a leaf has seen, in training as in the finished tree. Without this, rows far
+    from a leaf would have huge losses there, because linear models grow without bound.
     """
 
     def __init__(self, X: Floats, y: Floats, weight: Floats, n_leaves: int, *, linear: bool, ridge: float) -> None:
@@ -106,3 +115,84 @@ class LinearLeaves(Leaves):
     def _output(self, design: Floats, leaf: Ints) -> Floats:
         output = np.einsum("nc,noc->no", design, self.model[leaf])
         return np.clip(output, self.lower[leaf], self.upper[leaf])
+
+
+class Problem(ABC):
+    """What differs between classes and numbers.
+
+    Parameters
+    ----------
+    data : TrainingData
+    """
+
+    def __init__(self, data: TrainingData) -> None:
+        self.data = data
+
+    @abstractmethod
+    def targets(self, sample: Sample) -> Array:
+        """Targets as the leaves read them."""
+
+    @abstractmethod
+    def leaves(self, rows: Rows, n_leaves: int) -> Leaves:
+        """Leaves over some rows."""
+
+    @abstractmethod
+    def fill(self, tree: Tree, sample: Sample) -> Tree:
+        """Fit the leaves of a tree that reads raw inputs to the rows that reach them."""
+
+    def rows(self, sample: Sample) -> Rows:
+        """Copy rows to training coordinates, in float64."""
+        weight = sample.weight / sample.weight.mean()
+        return Rows(self.data.scaling.apply(sample, np.float64), self.targets(sample), weight)
+
+    def tree(self, splits: Floats, sample: Sample) -> Tree:
+        """Fold splits to raw inputs, those on one feature as a threshold of it, and fit the leaves to rows."""
+        weight, bias = self.data.scaling.fold(splits)
+        has_one_feature = np.count_nonzero(weight, axis=1) == 1
+        size = np.where(has_one_feature, np.abs(weight).sum(axis=1), 1.0)
+        topology = Topology.complete((len(splits) + 1).bit_length() - 1)
+        empty = np.zeros((len(splits) + 1, 1))
+        return self.fill(Tree(topology, weight / size[:, None], bias / size, empty), sample)
+
+
+class ClassProblem(Problem):
+    """Leaves that hold classes."""
+
+    def targets(self, sample: Sample) -> Array:
+        return sample.y
+
+    def leaves(self, rows: Rows, n_leaves: int) -> ClassLeaves:
+        return ClassLeaves(rows.y, rows.weight, n_leaves, self.data.n_outputs)
+
+    def fill(self, tree: Tree, sample: Sample) -> Tree:
+        table = count_classes(tree, sample, self.data.n_outputs) / sample.weight.mean()
+        names = {"feature_names": self.data.feature_names, "class_names": self.data.class_names}
+        return tree.replace(value=frequencies(tree.topology, table), **names)
+
+
+class RegressionProblem(Problem):
+    """Leaves that hold linear models or constants. Targets are standardised until the tree is finished.
+
+    Parameters
+    ----------
+    data : TrainingData
+    linear : bool
+        Linear models, else constants.
+    ridge : float
+        Penalty that pulls a leaf towards the model of all rows, in rows.
+    """
+
+    def __init__(self, data: TrainingData, *, linear: bool, ridge: float) -> None:
+        super().__init__(data)
+        self.linear, self.ridge = linear, ridge
+
+    def targets(self, sample: Sample) -> Array:
+        return self.data.standardise(sample.y)
+
+    def leaves(self, rows: Rows, n_leaves: int) -> LinearLeaves:
+        return LinearLeaves(rows.X, rows.y, rows.weight, n_leaves, linear=self.linear, ridge=self.ridge)
+
+    def fill(self, tree: Tree, sample: Sample) -> Tree:
+        leaf, leaves = leaves_of(tree, sample), self.leaves(self.rows(sample), tree.n_leaves)
+        leaves.refit(leaf, tree.n_leaves)
+        return fold_leaves(tree, leaves.model, guard_of(leaf, sample.y, tree.n_leaves), self.data)

@@ -1,25 +1,25 @@
-"""Starts of the alternating optimisation, raced against each other on validation rows.
+"""Starts of the alternating optimisation, compared on validation rows.
 
-A start is an initial tree and a penalty. All of them run a few passes, the best
-third goes on, and so once more; the tree kept is the best that any of them passed
-through.
+A start is an initial tree and a penalty. All of them run a few passes; the best
+third goes on, and is reduced to its best third once more. The result is the best
+tree that any run had after any of its passes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from dtsemnet.arrays import Array, Floats
-from dtsemnet.training import History, Step
-from dtsemnet.training.history import Epoch
+from dtsemnet.arrays import Floats
+from dtsemnet.training import Epoch, History, Rows, Step
 from dtsemnet_paper.baselines.tao.alternation import Alternation, AxisAligned, Oblique, reach
-from dtsemnet_paper.baselines.tao.leaves import Leaves
+from dtsemnet_paper.baselines.tao.leaves import Problem
 
-__all__ = ["Rows", "Run", "Start", "race"]
+__all__ = ["Run", "Start", "race"]
 
 
 PAUSES = (2, 5)
@@ -30,19 +30,10 @@ PATIENCE = 6
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Scaled rows with targets and weights of mean 1."""
-
-    X: Floats
-    y: Array
-    weight: Floats
-
-
-@dataclass(frozen=True)
 class Start:
     """Where a run starts and how it solves its splits."""
 
-    init: str
+    init: Literal["cart", "random"]
     solve: Oblique | AxisAligned
     seed: int
 
@@ -54,37 +45,46 @@ class Start:
 
 
 class Run:
-    """One start under way; knows the best tree that it has passed through."""
+    """One start in progress; it keeps the best tree of all its passes.
+
+    Parameters
+    ----------
+    start : Start
+    splits : array of shape (n_splits, n_features + 1)
+        Splits of the initial tree.
+    train : Rows
+        Training rows.
+    validation : Rows or None
+        Rows that passes are judged by; None: the training rows.
+    problem : Problem
+    monotone : bool
+        Refuse a split that loses more than the one it replaces.
+    n_jobs : int, optional
+        Splits of a level that are solved at once.
+    """
 
     def __init__(
-        self,
-        start: Start,
-        splits: Floats,
-        train: Rows,
-        validation: Rows | None,
-        make_leaves: Callable[[Rows, int], Leaves],
-        *,
-        monotone: bool,
-        n_jobs: int | None,
-    ) -> None:
+        self, start: Start, splits: Floats, train: Rows, validation: Rows | None, problem: Problem, *,
+        monotone: bool, n_jobs: int | None,
+    ) -> None:  # fmt: skip
         self.start, self.validation, self.history = start, validation, History()
-        leaves = make_leaves(train, len(splits) + 1)
+        leaves = problem.leaves(train, len(splits) + 1)
         self.tree = Alternation(train.X, train.weight, splits, leaves, start.solve, monotone=monotone, n_jobs=n_jobs)
-        self.merit: tuple[float, float] = self._judge()
+        self.score: tuple[float, float] = self._judge()
         self.best, self.best_pass = self.tree.splits.copy(), 0
 
     def advance(self, n_passes: int) -> None:
-        """Go on until so many passes have been run in all."""
+        """Go on until this many passes are done in all."""
         while len(self.history) < n_passes and self.history.stopped is None:
             self.tree.sweep()
-            merit = self._judge()
-            number = len(self.history)
-            watched = None if self.validation is None else merit[0]
-            self.history.epochs.append(Epoch(number, Step(0.0), merit[1], watched))
-            if merit < self.merit:
-                self.merit, self.best, self.best_pass = merit, self.tree.splits.copy(), number + 1
-                self.history.best_epoch = number
-            elif number + 1 - self.best_pass >= PATIENCE:
+            score = self._judge()
+            epoch = len(self.history)
+            watched = None if self.validation is None else score[0]
+            self.history.epochs.append(Epoch(epoch, Step(0.0), score[1], watched))
+            if score < self.score:
+                self.score, self.best, self.best_pass = score, self.tree.splits.copy(), epoch + 1
+                self.history.best_epoch = epoch
+            elif epoch + 1 - self.best_pass >= PATIENCE:
                 self.history.stopped = "patience"
 
     def _judge(self) -> tuple[float, float]:
@@ -96,17 +96,16 @@ class Run:
         return float(np.average(losses, weights=judges.weight)), loss
 
 
-def race(starts: Sequence[Start], begin: Callable[[Start], Run], max_iter: int) -> Run:
-    """Run all starts, drop the worse at the pauses, and return the best; among equals the first."""
-    runs = [begin(start) for start in starts]
+def race(runs: Sequence[Run], max_iter: int) -> Run:
+    """Advance all runs, drop the worse ones at the pauses, and return the best; among equals the first."""
     for pause in PAUSES:
         if len(runs) > 1:
             for run in runs:
                 run.advance(min(pause, max_iter))
-            runs = sorted(runs, key=lambda run: run.merit)[: -(-len(runs) // 3)]
+            runs = sorted(runs, key=lambda run: run.score)[: -(-len(runs) // 3)]
     for run in runs:
         run.advance(max_iter)
-    return min(runs, key=lambda run: run.merit)
+    return min(runs, key=lambda run: run.score)
 
 
 def _greedy_splits(rows: Rows, depth: int, seed: int) -> Floats:
@@ -131,8 +130,8 @@ def _random_splits(X: Floats, depth: int, solve: Oblique | AxisAligned, rng: np.
         ends = np.searchsorted(node[order], np.arange(2**level - 1, 2 ** (level + 1)))
         for i in range(2**level - 1, 2 ** (level + 1) - 1):
             splits[i, :-1] = solve.draw(X.shape[1], rng)
-            place = i - 2**level + 1
-            own = order[ends[place] : ends[place + 1]]
+            position = i - 2**level + 1
+            own = order[ends[position] : ends[position + 1]]
             if len(own):
                 score = X[own] @ splits[i, :-1]
                 splits[i, -1] = -np.median(score)
