@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,6 @@ from sklearn.tree import DecisionTreeClassifier
 
 from cli.conftest import QUICK, Run
 from dtsemnet import DTSemNetClassifier, DTSemNetRegressor
-from dtsemnet.cli.fitting import interruptible
 from dtsemnet.tree import read
 
 
@@ -203,16 +201,3 @@ def test_a_model_file_is_replaced_only_by_force(run: Run) -> None:
     assert Path("model.json").read_text() == "precious"
     run("fit", "--force", *QUICK)
     assert json.loads(Path("model.json").read_text())["format"] == "dtsemnet"
-
-
-def test_ctrl_c_ends_a_fit_that_would_go_on_by_itself() -> None:
-    def fit() -> None:
-        try:
-            signal.raise_signal(signal.SIGINT)
-        except KeyboardInterrupt:  # what the training loop does
-            return
-
-    before = signal.getsignal(signal.SIGINT)
-    with pytest.raises(KeyboardInterrupt), interruptible():
-        fit()
-    assert signal.getsignal(signal.SIGINT) is before

@@ -40,7 +40,7 @@ def test_path_of_a_row_changes_the_picture(run: Run) -> None:
     ("words", "code", "reason"),
     [
         (["tree", "--out", "tree.gif"], 2, "--out must end in .png"),
-        (["forest", "--out", "x.png"], 2, "must be one of tree, regions, leaves, importance"),
+        (["forest", "--out", "x.png"], 2, "'forest' is not one of 'tree', 'regions', 'leaves', 'importance'"),
         (["tree", "--row", "3", "--out", "x.png"], 1, "add --data FILE"),
         (["leaves", "--out", "x.png"], 1, "add --data FILE"),
         (["tree", "--row", "178", "--data", "@wine.csv", "--out", "x.png"], 1, "rows 0 to 177"),
@@ -120,7 +120,7 @@ def test_an_export_that_disagrees_is_not_written(run: Run, monkeypatch: pytest.M
     ("words", "reason"),
     [
         (["--to", "dot", "--name", "x"], "--name is for C and SQL"),
-        (["--to", "cobol"], "must be one of c, c-float, python"),
+        (["--to", "cobol"], "'cobol' is not one of 'c', 'c-float', 'python'"),
         (["--to", "c", "--json"], "--json needs --out"),
     ],
 )

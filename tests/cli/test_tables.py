@@ -1,4 +1,4 @@
-"""Reading tables and telling what they are."""
+"""Reading tables, and what is decided about their columns and target."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_numbers_come_from_csv_to_the_bit(numbers: list[float]) -> None:
         ([True, None, False] * 5, "classification"),
     ],
 )
-def test_task_is_told_from_the_target(y: list[object], task: str) -> None:
+def test_target_decides_the_task(y: list[object], task: str) -> None:
     _, target, remarks = take_target(pd.DataFrame({"x": 1.0, "y": y}), "y")
     assert task_of(target)[0] == task
     assert bool(remarks) == pd.isna(pd.Series(y)).any()
@@ -50,9 +50,9 @@ def test_whole_numbers_beside_empty_cells_stay_whole() -> None:
     assert y.dtype == np.int64
 
 
-def test_asking_overrules() -> None:
-    assert task_of(np.array([0, 1] * 20), "regression") == ("regression", "as asked")
-    assert task_of(np.arange(12), "classification") == ("classification", "as asked")
+def test_the_option_overrules() -> None:
+    assert task_of(np.array([0, 1] * 20), "regression") == ("regression", "as --task says")
+    assert task_of(np.arange(12), "classification") == ("classification", "as --task says")
 
 
 def test_nothing_left_is_an_error() -> None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dtsemnet.cli.output import columns, counted, print_json, remark, say
+from dtsemnet.cli.output import columns, counted, number, print_json, remark, say
 
-__all__ = ["EXAMPLES", "run"]
+if TYPE_CHECKING:
+    from dtsemnet.arrays import Floats, Ints
+    from dtsemnet.tree import LeafSurvey
+
+__all__ = ["EXAMPLES", "class_scores", "regression_scores", "run"]
 
 EXAMPLES = """
 dtsemnet evaluate model.json test.csv
@@ -29,7 +33,7 @@ def run(
     target: Annotated[
         str | None, typer.Option(help="Column with the true answers; by default that of fit.", metavar="COLUMN")
     ] = None,
-    leaves: Annotated[bool, typer.Option("--leaves", help="Add a table with one line a leaf.")] = False,
+    leaves: Annotated[bool, typer.Option("--leaves", help="Add a table with one line per leaf.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print figures as JSON.")] = False,
 ) -> None:
     """Score a model: accuracy and confusion of classes, or the errors of numbers.
@@ -41,69 +45,111 @@ def run(
     loaded = load(model)
     target = target or loaded.target
     if target is None:
-        raise ValueError(f"--target is missing, and {model} does not tell it; name the column with the answers.")
+        raise ValueError(
+            f"--target is missing, and {model} does not name its target; name the column with the answers."
+        )
     table = loaded.read(data, target=target)
-    scored = _score_classes if loaded.model.is_classifier else _score_numbers
-    figures = {"model": model, "data": data, "target": target, "rows": len(table)} | scored(loaded.model, table)
+    score = _score_classes if loaded.model.is_classifier else _score_numbers
+    figures = {"model": model, "data": data, "target": target, "rows": len(table)} | score(loaded.model, table)
     if as_json:
-        print_json(figures if leaves else {k: v for k, v in figures.items() if k != "leaves"})
+        print_json(figures if leaves else {name: value for name, value in figures.items() if name != "leaves"})
     else:
         _show(figures, leaves=leaves)
+
+
+def class_scores(codes: Ints, predicted: Ints, probability: Floats) -> dict[str, float]:
+    """Compute accuracy, balanced accuracy and log loss; a label that is none of the classes (code -1) is an error.
+
+    Log loss leaves such rows out, since the model gives them no probability.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> class_scores(np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([[1.0, 0], [0.5, 0.5], [0, 1]]))["accuracy"]
+    0.6666666666666666
+    """
+    import numpy as np
+
+    correct, known = codes == predicted, codes >= 0
+    recall = [float(correct[codes == code].mean()) for code in np.unique(codes)]
+    with np.errstate(divide="ignore"):
+        loss = float(-np.log(probability[known, codes[known]]).mean()) if known.any() else float("nan")
+    return {"accuracy": float(correct.mean()), "balanced accuracy": float(np.mean(recall)), "log loss": loss}
+
+
+def regression_scores(y: Floats, predicted: Floats) -> dict[str, float]:
+    """Compute the root mean squared error, the mean absolute error and R2 (NaN if y does not vary).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> regression_scores(np.array([0.0, 2.0]), np.array([1.0, 1.0]))
+    {'RMSE': 1.0, 'MAE': 1.0, 'R2': 0.0}
+    """
+    import numpy as np
+
+    error = predicted - y
+    spread = float(((y - y.mean()) ** 2).sum())
+    return {
+        "RMSE": float(np.sqrt((error**2).mean())),
+        "MAE": float(np.abs(error).mean()),
+        "R2": 1 - float((error**2).sum()) / spread if spread > 0 else float("nan"),
+    }
 
 
 def _score_classes(model: Any, table: Any) -> dict[str, Any]:
     import numpy as np
 
-    from dtsemnet.cli.scores import class_scores, codes_of
+    from dtsemnet.tree import LeafSurvey
 
-    codes = codes_of(table.y, model.class_names)
-    reached = model.apply(table.X)
-    predicted = model.tree.leaf_class[reached]
+    survey = LeafSurvey.of(model, table.X, table.y, allow_unknown=True)
+    assert survey.target is not None
+    assert survey.n_correct is not None
+    codes, predicted = survey.target[:, 0], survey.prediction[:, 0]
     if (codes < 0).any():
-        remark(
-            f"{counted(int((codes < 0).sum()), 'row')} of classes unknown to the model: missed, not in the log loss."
-        )
-    n_classes = len(model.class_names)
-    confusion = np.zeros((n_classes + 1, n_classes), dtype=np.int64)
-    np.add.at(confusion, (codes, predicted), 1)
+        n_unknown = counted(int((codes < 0).sum()), "row")
+        remark(f"{n_unknown} of classes unknown to the model: counted as errors, left out of the log loss.")
     names = [str(name) for name in model.class_names]
+    confusion = np.zeros((len(names) + 1, len(names)), dtype=np.int64)
+    np.add.at(confusion, (codes, predicted), 1)
     true = [*names, "(unknown)"] if confusion[-1].any() else names
-    hits = codes == predicted
+    answers = [{"answer": names[code]} for code in model.tree.leaf_class]
+    accuracy = [{"accuracy": n / total if total else None} for n, total in zip(survey.n_correct, survey.count)]
     return {
         "scores": class_scores(codes, predicted, model.predict_proba(table.X)),
         "confusion": {"true": true, "predicted": names, "rows": confusion[: len(true)].tolist()},
-        "leaves": [
-            {"leaf": leaf, "rows": int(here.sum()), "answer": names[model.tree.leaf_class[leaf]]}
-            | {"accuracy": float(hits[here].mean()) if here.any() else None}
-            for leaf, here in ((leaf, reached == leaf) for leaf in range(model.tree.n_leaves))
-        ],
+        "leaves": [leaf | answer | score for leaf, answer, score in zip(_leaf_rows(survey), answers, accuracy)],
     }
 
 
 def _score_numbers(model: Any, table: Any) -> dict[str, Any]:
     import numpy as np
 
-    from dtsemnet.cli.scores import regression_scores
+    from dtsemnet.tree import LeafSurvey
 
     if model.tree.n_outputs > 1:
         raise ValueError(f"evaluate scores one target, but this model has {model.tree.n_outputs} outputs.")
     if table.y.dtype.kind not in "iufb":
         raise ValueError(f"the model predicts numbers, but the target holds {table.y[0]!r}.")
-    y, predicted, reached = table.y.astype(np.float64), np.asarray(model.predict(table.X)), model.apply(table.X)
+    survey = LeafSurvey.of(model, table.X, table.y)
+    assert survey.target is not None
+    assert survey.mean_target is not None
+    assert survey.squared_error is not None
+    figures = zip(survey.mean_target[:, 0].tolist(), np.sqrt(survey.squared_error[:, 0]).tolist())
     return {
-        "scores": regression_scores(y, predicted),
+        "scores": regression_scores(survey.target[:, 0], survey.prediction[:, 0]),
         "leaves": [
-            {"leaf": leaf, "rows": int(here.sum())}
-            | {"mean target": float(y[here].mean()) if here.any() else None}
-            | {"RMSE": regression_scores(y[here], predicted[here])["RMSE"] if here.any() else None}
-            for leaf, here in ((leaf, reached == leaf) for leaf in range(model.tree.n_leaves))
+            leaf | ({"mean target": mean, "RMSE": error} if leaf["rows"] else {"mean target": None, "RMSE": None})
+            for leaf, (mean, error) in zip(_leaf_rows(survey), figures)
         ],
     }
 
 
-def _show(figures: dict[str, Any], *, leaves: bool) -> None:
-    from dtsemnet.cli.scores import number
+def _leaf_rows(survey: LeafSurvey) -> list[dict[str, Any]]:
+    return [{"leaf": leaf, "rows": n_rows} for leaf, n_rows in enumerate(survey.count.tolist())]
 
+
+def _show(figures: dict[str, Any], *, leaves: bool) -> None:
     say(f"{figures['data']}: {counted(figures['rows'], 'row')}, target '{figures['target']}'")
     say()
     columns(["", "value"], [[name, number(value)] for name, value in figures["scores"].items()], bold=1)

@@ -33,9 +33,9 @@ def run(
     loaded = load(model)
     table = loaded.read(data)
     if row >= len(table):
-        raise ValueError(f"--row {row} is not there: {data} has rows 0 to {len(table) - 1}.")
-    found = explain(loaded.model, table.X.iloc[[row]], background=table.X)
+        raise ValueError(f"--row {row} does not exist: {data} has rows 0 to {len(table) - 1}.")
+    explanation = explain(loaded.model, table.X.iloc[[row]], background=table.X)
     if as_json:
-        print_json({"row": row} | found.to_dict())
+        print_json({"row": row} | explanation.to_dict())
     else:
-        print(found)
+        print(explanation)

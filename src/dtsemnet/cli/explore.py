@@ -31,9 +31,9 @@ def run(
     show: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace the page.")] = False,
 ) -> None:
-    """Write a page to look into a tree: walk it, type values, watch the path change.
+    """Write a page that shows a tree: walk through it, type values, watch the path change.
 
-    One file that needs no network. It holds rows of data only where [bold]--data[/] names them.
+    One file that needs no network. It holds rows of data only if [bold]--data[/] names a table.
     """
     check_output(out, force=force)
     from dtsemnet.cli.models import load

@@ -1,12 +1,13 @@
 """``dtsemnet export``: the same tree in another language.
 
-``FORMS`` is the whole list: a name, the function of :mod:`dtsemnet.export` and its arguments. Every exporter checks
-its own result against the tree and refuses to hand over one that disagrees.
+``FORMS`` is the whole list: a name, the function of :mod:`dtsemnet.export` and its arguments. Every exporter compares
+its own result with the tree and refuses one that disagrees.
 """
 
 from __future__ import annotations
 
 import importlib
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -14,7 +15,7 @@ import typer
 
 from dtsemnet.cli.output import check_output, print_json, remark, say, size_of
 
-__all__ = ["EXAMPLES", "FORMS", "Form", "run"]
+__all__ = ["EXAMPLES", "FORMS", "Form", "FormName", "run"]
 
 EXAMPLES = """
 dtsemnet export model.json --to c --out tree.c
@@ -22,6 +23,22 @@ dtsemnet export model.json --to sql --name customers
 dtsemnet export model.json --to onnx --out tree.onnx
 dtsemnet export model.json --to python --out tree.py --force
 """
+
+
+class FormName(StrEnum):
+    """Forms, as the option ``--to`` names them."""
+
+    C = "c"
+    C_FLOAT = "c-float"
+    PYTHON = "python"
+    NUMPY = "numpy"
+    SQL = "sql"
+    ONNX = "onnx"
+    ONNX_NETWORK = "onnx-network"
+    JSON = "json"
+    DOT = "dot"
+    SMT2 = "smt2"
+    TEXT = "text"
 
 
 class Form(NamedTuple):
@@ -37,33 +54,30 @@ class Form(NamedTuple):
 
 
 FORMS = {
-    "c": Form("to_c", {}, "C99, no allocation", name="name"),
-    "c-float": Form("to_c", {"number": "float"}, "C99 in single precision", name="name"),
-    "python": Form("to_python", {}, "Python without dependencies"),
-    "numpy": Form("to_numpy_function", {}, "Python with numpy"),
-    "sql": Form("to_sql", {}, "one SQL expression", name="table"),
-    "onnx": Form("to_onnx", {"form": "tree"}, "ONNX, tree operators"),
-    "onnx-network": Form("to_onnx", {"form": "network"}, "ONNX, Gemm-ReLU-Gemm, for verifiers"),
-    "json": Form("to_json", {}, "JSON for other programs"),
-    "dot": Form("to_dot", {}, "Graphviz"),
-    "smt2": Form("to_smt2", {}, "SMT-LIB, for solvers"),
-    "text": Form("to_text", {}, "rules to read"),
+    FormName.C: Form("to_c", {}, "C99, no allocation", name="name"),
+    FormName.C_FLOAT: Form("to_c", {"number": "float"}, "C99 in single precision", name="name"),
+    FormName.PYTHON: Form("to_python", {}, "Python without dependencies"),
+    FormName.NUMPY: Form("to_numpy_function", {}, "Python with numpy"),
+    FormName.SQL: Form("to_sql", {}, "one SQL expression", name="table"),
+    FormName.ONNX: Form("to_onnx", {"form": "tree"}, "ONNX, tree operators"),
+    FormName.ONNX_NETWORK: Form("to_onnx", {"form": "network"}, "ONNX, Gemm-ReLU-Gemm, for verifiers"),
+    FormName.JSON: Form("to_json", {}, "JSON for other programs"),
+    FormName.DOT: Form("to_dot", {}, "Graphviz"),
+    FormName.SMT2: Form("to_smt2", {}, "SMT-LIB, for solvers"),
+    FormName.TEXT: Form("to_text", {}, "rules to read"),
 }
 
 
 def run(
     model: Annotated[Path, typer.Argument(help="Model file.", metavar="MODEL")],
     to: Annotated[
-        str,
-        typer.Option(
-            help="; ".join(f"{name}: {form.what}" for name, form in FORMS.items()) + ".",
-            metavar="FORM",
-            autocompletion=lambda: list(FORMS),
-        ),
+        FormName,
+        typer.Option(help="; ".join(f"{name}: {form.what}" for name, form in FORMS.items()) + ".", metavar="FORM"),
     ],
     out: Annotated[Path | None, typer.Option(help="File to write. Text is printed without it.", metavar="FILE")] = None,
     data: Annotated[
-        Path | None, typer.Option(help="Table whose rows are compared as well, beside the probes.", metavar="FILE")
+        Path | None,
+        typer.Option(help="Table whose rows are compared too, besides those that the check makes up.", metavar="FILE"),
     ] = None,
     name: Annotated[
         str | None, typer.Option(help="Start of every name in C; table of the columns in SQL.", metavar="NAME")
@@ -76,8 +90,6 @@ def run(
     An export that disagrees with the tree beyond rounding is refused, not written.
     """
     check_output(out, force=force)
-    if to not in FORMS:
-        raise typer.BadParameter(f"--to must be one of {', '.join(FORMS)}, got {to!r}.")
     if as_json and out is None:
         raise typer.BadParameter("--json needs --out: standard output can hold the export or the figures, not both.")
     if name is not None and not FORMS[to].name:
@@ -88,7 +100,7 @@ def run(
     loaded = load(model)
     options = FORMS[to].options | ({} if name is None else {FORMS[to].name: name})
     X = None if data is None else loaded.read(data).X
-    artefact = _exporter(to)(loaded.model, X, **options)
+    artefact = getattr(importlib.import_module("dtsemnet.export"), FORMS[to].function)(loaded.model, X, **options)
     content, check = (artefact, "") if isinstance(artefact, str) else (artefact.content, _check(artefact))
     if out is not None:
         write_atomically(out, content)
@@ -105,13 +117,5 @@ def run(
 
 
 def _check(artefact: Any) -> str:
-    """What the exporter's own check saw."""
+    """Say what the exporter's own check found."""
     return "not checked, as nothing here can run it" if artefact.report is None else str(artefact.report)
-
-
-def _exporter(form: str) -> Any:
-    function = FORMS[form].function
-    found = getattr(importlib.import_module("dtsemnet.export"), function, None)
-    if found is None:
-        raise ValueError(f"--to {form} needs dtsemnet.export.{function}, which this version does not have.")
-    return found

@@ -1,21 +1,26 @@
 """``dtsemnet fit``: from a table to a model file, with honest scores.
 
 Test rows are held out before anything is fitted, or come from a file of their own. The tree that is written is
-the tree that was scored. Beside it stands scikit-learn's CART of the same depth on the same encoded rows.
+the tree that was scored. scikit-learn's CART of the same depth is fitted to the same encoded rows and scored
+beside it.
 """
 
 from __future__ import annotations
 
 import shlex
+import sys
+import time
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dtsemnet.cli.output import check_output, columns, counted, print_json, quoted, remark, say
+from dtsemnet.cli.output import check_output, columns, counted, number, print_json, quoted, remark, say
 
 if TYPE_CHECKING:
-    from dtsemnet.cli.fitting import Fitted
+    from dtsemnet import Model
+    from dtsemnet.cli.tables import LabelledRows, SplitTable
 
 __all__ = ["EXAMPLES", "run"]
 
@@ -26,8 +31,20 @@ dtsemnet fit houses.parquet --target price --task regression --drop id
 dtsemnet fit train.csv --target y --test test.csv --seed 1 --json
 """
 
-TASKS = ("auto", "classification", "regression")
-LEAVES = ("linear", "constant")
+
+class Task(StrEnum):
+    """What is predicted, as the option ``--task`` names it."""
+
+    AUTO = "auto"
+    CLASSIFICATION = "classification"
+    REGRESSION = "regression"
+
+
+class Leaf(StrEnum):
+    """Leaves of a regression tree, as the option ``--leaf`` names them."""
+
+    LINEAR = "linear"
+    CONSTANT = "constant"
 
 
 def run(
@@ -39,32 +56,26 @@ def run(
         int | None, typer.Option(help="Splits on each path: 4 by default, 2 for iris.", min=0, max=20, metavar="N")
     ] = None,
     out: Annotated[Path, typer.Option(help="Model file to write.", metavar="FILE")] = Path("model.json"),
-    task: Annotated[
-        str,
-        typer.Option(help="auto, classification or regression.", metavar="TASK", autocompletion=lambda: list(TASKS)),
-    ] = "auto",
+    task: Annotated[Task, typer.Option(help="auto: decided by the target.")] = Task.AUTO,
     seed: Annotated[int, typer.Option(help="Same seed, same tree, to the bit.", min=0, metavar="N")] = 0,
     test: Annotated[
-        Path | None, typer.Option(help="Test rows, in a file of their own, all others to train on.", metavar="FILE")
+        Path | None,
+        typer.Option(help="File of test rows; all rows of DATA are then used for training.", metavar="FILE"),
     ] = None,
     test_fraction: Annotated[
-        float, typer.Option(help="Share of the rows held out to test on.", min=0, max=0.9, metavar="SHARE")
+        float, typer.Option(help="Share of the rows held out for testing.", min=0, max=0.9, metavar="SHARE")
     ] = 0.2,
     validation: Annotated[
-        Path | None, typer.Option(help="Rows that judge the starts; by default a part set aside.", metavar="FILE")
+        Path | None,
+        typer.Option(
+            help="File of rows that choose among the starts; by default some rows are set aside.", metavar="FILE"
+        ),
     ] = None,
     drop: Annotated[list[str] | None, typer.Option(help="Leave a column out; repeatable.", metavar="COLUMN")] = None,
     categorical: Annotated[
         list[str] | None, typer.Option(help="Read a column of numbers as categories; repeatable.", metavar="COLUMN")
     ] = None,
-    leaf: Annotated[
-        str | None,
-        typer.Option(
-            help="Leaves for regression: linear (default) or constant.",
-            metavar="KIND",
-            autocompletion=lambda: list(LEAVES),
-        ),
-    ] = None,
+    leaf: Annotated[Leaf | None, typer.Option(help="Leaves for regression; linear by default.")] = None,
     n_init: Annotated[
         int | None, typer.Option(help="Starts; by default one for each of four settings.", min=1, metavar="N")
     ] = None,
@@ -73,61 +84,135 @@ def run(
     ] = None,
     l1: Annotated[float | None, typer.Option(help="Penalty that makes splits sparse.", min=0, metavar="X")] = None,
     balanced: Annotated[bool, typer.Option("--balanced", help="Give every class the same total weight.")] = False,
-    jobs: Annotated[int, typer.Option(help="Starts run side by side; -1: on all cores.", metavar="N")] = 1,
+    jobs: Annotated[int, typer.Option(help="Starts that run in parallel; -1: one per core.", metavar="N")] = 1,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace the model file.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print figures as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
 ) -> None:
     """Fit a tree to a table and write it to a model file.
 
-    Classification or regression is told from the target, texts become categories, missing values a feature of their
-    own. A fifth of the rows is held out for the scores; CART of the same depth stands beside them.
+    The target decides between classification and regression, texts become categories, missing values a feature of
+    their own. A fifth of the rows is held out for the scores, which are shown beside those of CART of the same depth.
     """
     check_output(out, force=force)
-    from dtsemnet.cli import fitting
+    from dtsemnet.cli.tables import read_split_table
 
-    _check_choice("--task", task, TASKS)
-    _check_choice("--leaf", leaf or "linear", LEAVES)
-    parts = fitting.read(
-        data, target, task=task, test=test, test_fraction=test_fraction, validation=validation, drop=drop or [],
+    table = read_split_table(
+        data, target, task=task.value, test=test, test_fraction=test_fraction, validation=validation, drop=drop or [],
         categorical=categorical or [], seed=seed,
     )  # fmt: skip
-    for words in parts.remarks:
-        remark(words)
+    for text in table.remarks:
+        remark(text)
     options: dict[str, Any] = {
         "max_depth": depth if depth is not None else 2 if data is None else 4,
         "n_init": n_init or "auto", "max_iter": epochs, "l1": l1, "n_jobs": jobs, "random_state": seed,
-        "verbose": int(not quiet and not as_json and _watched()),
+        "verbose": int(not quiet and not as_json and sys.stderr.isatty()),
     }  # fmt: skip
-    options |= _of_the_task(parts.task, leaf, balanced)
-    fitted = fitting.fit(parts, options)
-    fitting.save(fitted, out)
+    estimator, figures = _fit(table, options | _task_options(table.task, leaf, balanced=balanced))
+    _save(estimator, table, figures, out)
     if as_json:
-        print_json(fitted.figures | {"model": out})
+        print_json(figures | {"model": out})
     else:
-        _summary(fitted, data, out)
+        _show(table, figures, data, out, linear=getattr(estimator, "leaf", None) == "linear")
 
 
-def _of_the_task(task: str, leaf: str | None, balanced: bool) -> dict[str, Any]:
-    """Options that only one of the two estimators has; asked of the other they are refused, not passed over."""
+def _task_options(task: str, leaf: Leaf | None, *, balanced: bool) -> dict[str, Any]:
+    """Options that only one of the two estimators has; given for the other they are refused, not ignored."""
     if task == "regression" and balanced:
         raise ValueError("--balanced weighs classes, but this is regression; add --task classification if it is not.")
     if task == "classification" and leaf is not None:
         raise ValueError("--leaf is for regression, but this is classification; add --task regression if it is not.")
-    return {"leaf": leaf or "linear"} if task == "regression" else {"class_weight": "balanced"} if balanced else {}
+    if task == "regression":
+        return {"leaf": (leaf or Leaf.LINEAR).value}
+    return {"class_weight": "balanced"} if balanced else {}
 
 
-def _summary(fitted: Fitted, data: Path | None, out: Path) -> None:
-    """What was fitted to what, how well, and what can be done with it."""
-    from dtsemnet.cli.scores import number
+def _fit(table: SplitTable, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Fit our tree and CART, and score both; returns the estimator and all figures of the summary."""
+    import numpy as np
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-    figures = fitted.figures
+    from dtsemnet import DTSemNetClassifier, DTSemNetRegressor
+    from dtsemnet.interrupts import interruptible
+
+    classes, train, validation = table.task == "classification", table.train, table.validation
+    estimator: Any = (DTSemNetClassifier if classes else DTSemNetRegressor)(**options)
+    held = {} if validation is None else {"X_val": validation.X, "y_val": validation.y}
+    start = time.process_time()
+    with interruptible():
+        estimator.fit(train.X, train.y, **held)
+    seconds = time.process_time() - start
+    if isinstance(train.X, np.ndarray):
+        _name_columns(estimator, train.names)
+    model = estimator.model_
+    # CART cannot have a depth of 0, which is one leaf; instead no node has rows enough to be split.
+    limit = {"max_depth": model.tree.depth} if model.tree.depth else {"max_depth": 1, "min_samples_split": 2**30}
+    cart = (DecisionTreeClassifier if classes else DecisionTreeRegressor)(**limit, random_state=options["random_state"])
+    start = time.process_time()
+    cart.fit(model.transform(train.X), train.y)
+    cart_seconds = time.process_time() - start
+    ours: dict[str, Any] = {"depth": model.tree.depth, "leaves": model.tree.n_leaves, "cpu_seconds": seconds}
+    theirs: dict[str, Any] = {"depth": int(cart.get_depth()), "leaves": int(cart.get_n_leaves())}
+    theirs["cpu_seconds"] = cart_seconds
+    for part, rows in (("train", train), ("test", table.test)):
+        ours[part], theirs[part] = (None, None) if rows is None else _scores(model, cart, rows)
+    figures = {
+        "data": table.name, "target": table.target, "task": table.task, "because": table.reason,
+        "classes": list(model.class_names) if classes else None,
+        "rows": {"train": len(train), "test": 0 if table.test is None else len(table.test)},
+        "columns": len(train.names), "seed": options["random_state"], "dtsemnet": ours, "cart": theirs,
+        "remarks": list(table.remarks),
+    }  # fmt: skip
+    return estimator, figures
+
+
+def _scores(model: Model, cart: Any, rows: LabelledRows) -> tuple[dict[str, float], dict[str, float]]:
+    """Scores of our tree and of CART on the same encoded rows."""
+    import numpy as np
+
+    from dtsemnet.cli.evaluate import regression_scores
+
+    features = model.transform(rows.X)
+    if model.is_classifier:
+        codes = model.class_codes(rows.y, allow_unknown=True)
+        classes = model.tree.leaf_class[model.tree.apply(features)], model.class_codes(cart.predict(features))
+        ours, theirs = ({"accuracy": float((codes == predicted).mean())} for predicted in classes)
+        return ours, theirs
+    numbers = np.asarray(model.output(model.tree.predict(features))), cart.predict(features)
+    scores = (regression_scores(rows.y, predicted) for predicted in numbers)
+    ours, theirs = ({name: score[name] for name in ("RMSE", "R2")} for score in scores)
+    return ours, theirs
+
+
+def _name_columns(estimator: Any, names: tuple[str, ...]) -> None:
+    """Give an estimator that was fitted to an array the column names that a data frame would have brought."""
+    import numpy as np
+
+    from dtsemnet.tree import Encoder, Model
+
+    named = estimator.model_.tree.replace(feature_names=names)
+    estimator.model_ = Model(Encoder.identity(names), named)
+    estimator.feature_names_in_ = np.array(names, dtype=object)
+
+
+def _save(estimator: Any, table: SplitTable, figures: dict[str, Any], path: Path) -> None:
+    """Write the model file, with the target and the scores for the verbs that read it later."""
+    from dtsemnet.estimators.persistence import describe
+
+    # No times and no folders: the same table and seed give the same bytes, on anybody's disk.
+    fit = {name: figures[name] for name in ("task", "rows", "seed")} | {"data": Path(table.name).name}
+    fit |= {name: {part: figures[name][part] for part in ("train", "test")} for name in ("dtsemnet", "cart")}
+    estimator.model_.save(path, about=describe(estimator) | {"target": table.target, "fit": fit})
+
+
+def _show(table: SplitTable, figures: dict[str, Any], data: Path | None, out: Path, *, linear: bool) -> None:
+    """Print what was fitted to what, how well, and what can be done with it."""
     rows = figures["rows"]
     say()
     size = f"{counted(rows['train'] + rows['test'], 'row')}, {counted(figures['columns'], 'column')}"
-    say(f"{fitted.parts.name}: {size}", style="bold")
+    say(f"{table.name}: {size}", style="bold")
     say(f"{figures['task']} of {quoted(figures['target'])}: {figures['because']}" + _classes(figures["classes"]))
-    say(f"{rows['train']:,} rows to train on, {rows['test']:,} to test on" + fitted.parts.how)
+    say(f"{rows['train']:,} rows to train on, {rows['test']:,} to test on" + table.test_rows)
     say()
     ours, cart = figures["dtsemnet"], figures["cart"]
     lines = [[name, *(f"{tree[name]:,}" for tree in (ours, cart))] for name in ("depth", "leaves")]
@@ -136,7 +221,7 @@ def _summary(fitted: Fitted, data: Path | None, out: Path) -> None:
             lines.append([f"{name}, {part}", number(ours[part][name]), number(cart[part][name])])
     lines.append(["CPU time", *(f"{tree['cpu_seconds']:.2f} s" for tree in (ours, cart))])
     columns(["", "dtsemnet", "CART"], lines, bold=1)
-    if figures["task"] == "regression" and fitted.estimator.leaf == "linear":
+    if linear:
         say("The leaves of dtsemnet are linear models, those of CART constants.", style="dim")
     say()
     say(f"Model written to {out}. What to do with it:")
@@ -160,15 +245,3 @@ def _classes(names: list[Any] | None) -> str:
         return ""
     shown = ", ".join(map(str, names[:6])) + (", ..." if len(names) > 6 else "")
     return f", {len(names):,} class{'' if len(names) == 1 else 'es'} ({shown})"
-
-
-def _check_choice(option: str, given: str, choices: tuple[str, ...]) -> None:
-    if given not in choices:
-        raise typer.BadParameter(f"{option} must be one of {', '.join(choices)}, got {given!r}.")
-
-
-def _watched() -> bool:
-    """Whether somebody looks on."""
-    import sys
-
-    return sys.stderr.isatty()

@@ -22,19 +22,19 @@ PACKAGES = {
     "numpy": "", "scipy": "", "scikit-learn": "", "numba": "", "rich": "", "typer": "", "pandas": "data",
     "pyarrow": "data", "matplotlib": "plot", "onnx": "onnx", "torch": "torch", "stable-baselines3": "rl",
 }  # fmt: skip
-"""Packages that matter, and the extra that installs each where it is not a base dependency."""
+"""Packages that matter, and the extra that installs each; empty for a base dependency."""
 
 
 def run(
     model: Annotated[Path | None, typer.Argument(help="Model file.", metavar="MODEL")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
-    """Tell the versions of this installation, or what a model file holds."""
+    """Print the versions of this installation, or what a model file holds."""
     facts = versions("dtsemnet", "python", *PACKAGES) if model is None else _contents(model)
     if as_json:
         print_json(facts)
     elif model is None:
-        lines = [[name, found or f"not installed (extra '{PACKAGES[name]}')"] for name, found in facts.items()]
+        lines = [[name, version or f"not installed (extra '{PACKAGES[name]}')"] for name, version in facts.items()]
         columns(["package", "version"], lines, words=True)
     else:
         _show(facts)
@@ -69,8 +69,8 @@ def _contents(path: Path) -> dict[str, Any]:
 
 
 def _show(facts: dict[str, Any]) -> None:
-    said = {"columns", "versions", "fit"}
-    lines = [[name, _cell(value)] for name, value in facts.items() if name not in said and value is not None]
+    shown_apart = {"columns", "versions", "fit"}
+    lines = [[name, _cell(value)] for name, value in facts.items() if name not in shown_apart and value is not None]
     lines += [["columns", str(len(facts["columns"]))]]
     fit = facts["fit"] or {}
     scores = (fit.get("dtsemnet") or {}).get("test") or {}

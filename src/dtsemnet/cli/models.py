@@ -1,4 +1,4 @@
-"""Model files, and tables read the way a model wants them.
+"""Model files, and tables read as a model needs them.
 
 A model file holds an estimator's model, a bare model or a bare tree; all three predict,
 print and export alike. A table is matched by column names. Columns whose categories are
@@ -17,12 +17,12 @@ from dtsemnet.cli.output import counted, quoted, remark
 from dtsemnet.cli.tables import pick, read_table, take_target
 from dtsemnet.tree import Document, Model, as_model, load_document
 
-__all__ = ["Loaded", "Table", "load"]
+__all__ = ["Loaded", "ModelRows", "load"]
 
 
 @dataclass(frozen=True)
-class Table:
-    """Rows for a model: its columns in its order, and where a target was named, that."""
+class ModelRows:
+    """Rows for a model: its columns in its order, and the target if one was named."""
 
     frame: Any
     """The whole table, rows without a target dropped."""
@@ -47,21 +47,21 @@ class Loaded:
 
     @property
     def target(self) -> str | None:
-        """Name of the column that the model was fitted to, where its file tells."""
-        found = self.document.about.get("target")
-        return found if isinstance(found, str) else None
+        """Name of the column that the model was fitted to, if its file states it."""
+        target = self.document.about.get("target")
+        return target if isinstance(target, str) else None
 
     def estimator(self) -> Any:
-        """The estimator that wrote the file, or None where none did."""
+        """Load the estimator that wrote the file; None if none did."""
         import dtsemnet
 
         kind = getattr(dtsemnet, str(self.document.about.get("estimator")), None)
         return None if kind is None else kind.load(self.path)
 
-    def read(self, path: Path, *, target: str | None = None, guess: bool = False) -> Table:
+    def read(self, path: Path, *, target: str | None = None, guess: bool = False) -> ModelRows:
         """Read a table, with remarks on values that the model has not met in training.
 
-        ``guess`` takes the target of the fit where none is named and the table has it.
+        ``guess`` takes the target of the fit if none is named and the table has it.
         """
         model, wanted = self.model, target or (self.target if guess else None)
         text = [c.name for c in model.encoder.columns if c.categories and all(isinstance(v, str) for v in c.categories)]
@@ -72,18 +72,18 @@ class Loaded:
         if wanted is not None and (target is not None or wanted in frame.columns):
             frame, y, remarks = take_target(frame, wanted)
             whole = whole.loc[frame.index]
-            for words in remarks:
-                remark(words)
+            for line in remarks:
+                remark(line)
         X = self._columns(frame, path)
         for column in model.encoder.columns:
             if column.categories:
-                _remark_strangers(X[column.name], column.categories)
-        return Table(whole, X, y)
+                _remark_unknown_values(X[column.name], column.categories)
+        return ModelRows(whole, X, y)
 
     def _columns(self, frame: Any, path: Path) -> Any:
-        """Columns by name; by place where the model never knew any names."""
+        """Find columns by name, or by position if the model never knew any names."""
         names = [column.name for column in self.model.encoder.columns]
-        nameless = names == [f"x{place}" for place in range(len(names))]
+        nameless = names == [f"x{i}" for i in range(len(names))]
         if nameless and not set(names) <= set(frame.columns) and len(frame.columns) == len(names):
             remark("the model has no column names; the columns of the table are read in their order.")
             return frame.set_axis(names, axis=1)
@@ -101,10 +101,10 @@ def load(path: Path) -> Loaded:
         raise ValueError(f"model file {quoted(path)} cannot be read: {error}") from error
 
 
-def _remark_strangers(values: Any, categories: Sequence[Any]) -> None:
-    strange = values[~values.isna() & ~values.isin(list(categories))]
-    if len(strange):
-        some = ", ".join(quoted(value) for value in strange.unique()[:3])
+def _remark_unknown_values(values: Any, categories: Sequence[Any]) -> None:
+    unknown = values[~values.isna() & ~values.isin(list(categories))]
+    if len(unknown):
+        some = ", ".join(quoted(value) for value in unknown.unique()[:3])
         remark(
-            f"column {quoted(values.name)}: {counted(len(strange), 'row')} with values unknown to the model ({some})."
+            f"column {quoted(values.name)}: {counted(len(unknown), 'row')} with values unknown to the model ({some})."
         )

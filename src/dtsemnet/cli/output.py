@@ -1,8 +1,8 @@
-"""What every verb does with the terminal, with errors and with files.
+"""What all verbs share: how they use the terminal, report errors and write files.
 
 Results go to standard output, remarks and progress to standard error. With ``--json``
 standard output holds one JSON value and nothing else. An error is one line that names
-the way out. Colour is for terminals alone. A file is written whole or not at all, and an
+the way out. Only terminals get colours. A file is written whole or not at all, and an
 existing one is replaced only with ``--force``.
 """
 
@@ -27,6 +27,7 @@ __all__ = [
     "columns",
     "counted",
     "guarded",
+    "number",
     "print_json",
     "quoted",
     "remark",
@@ -36,11 +37,11 @@ __all__ = [
 ]
 
 WIDTH = 100
-"""Lines longer than that are hard to read, however wide the terminal."""
+"""Longer lines are hard to read, however wide the terminal is."""
 
 
 def guarded(run: Callable[..., None], *, debug: bool) -> Callable[..., None]:
-    """Turn errors of a verb into one line and an exit code; ``debug`` lets them through."""
+    """Turn the errors of a verb into one line and an exit code; with ``debug`` they pass unchanged."""
 
     @functools.wraps(run)
     def guard(*args: Any, **options: Any) -> None:
@@ -48,7 +49,7 @@ def guarded(run: Callable[..., None], *, debug: bool) -> Callable[..., None]:
             with warnings.catch_warnings():
                 warnings.showwarning = _remark_warning
                 run(*args, **options)
-        except (typer.Exit, typer.BadParameter, BrokenPipeError):  # typer knows what to do
+        except (typer.Exit, typer.BadParameter, BrokenPipeError):  # typer handles these
             raise
         except KeyboardInterrupt:
             _complain("interrupted; nothing was written.", "")
@@ -73,20 +74,20 @@ def remark(text: str) -> None:
 
 
 def print_json(value: Any) -> None:
-    """Print one JSON value; what is no finite number is null."""
+    """Print one JSON value; a number that is not finite becomes null."""
     print(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def columns(
     headings: Sequence[str], rows: Iterable[Sequence[str]], *, bold: int | None = None, words: bool = False
 ) -> None:
-    """Print a table: the first column to the left, the others, unless they are words, to the right."""
+    """Print a table: the first column aligned left, the others right, or left if they hold ``words``."""
     table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
-    for place, heading in enumerate(headings):
+    for j, heading in enumerate(headings):
         table.add_column(
             escape(heading),
-            justify="left" if words or place == 0 else "right",
-            style="bold" if place == bold else None,
+            justify="left" if words or j == 0 else "right",
+            style="bold" if j == bold else None,
             overflow="fold",
         )
     for row in rows:
@@ -121,23 +122,38 @@ def require(name: str, *, extra: str, verb: str) -> Any:
 
 
 def quoted(name: object) -> str:
-    """A name in quotes, as errors show it."""
+    """Quote a name, as errors show it."""
     return f"'{name}'"
 
 
-def counted(number: int, noun: str) -> str:
-    """A count with its noun.
+def counted(count: int, noun: str) -> str:
+    """Write a count with its noun.
 
     Examples
     --------
     >>> counted(1, "row"), counted(1200, "row")
     ('1 row', '1,200 rows')
     """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def number(value: float | None) -> str:
+    """Write a figure for people: about four significant digits, and no exponent if one can be avoided.
+
+    Examples
+    --------
+    >>> number(0.97222), number(12345.678), number(None)
+    ('0.9722', '12,346', '-')
+    """
+    if value is None or value != value:
+        return "-"
+    if abs(value) >= 1000:
+        return f"{value:,.0f}" if abs(value) < 1e9 else f"{value:.4g}"
+    return f"{value:.4g}" if abs(value) < 1e-4 and value else f"{value:.4f}" if abs(value) < 10 else f"{value:.2f}"
 
 
 def size_of(path: Path) -> str:
-    """Size of a file, for people."""
+    """Write the size of a file for people."""
     size = path.stat().st_size
     return (
         f"{size:,} bytes" if size < 10_000 else f"{size / 1000:,.0f} kB" if size < 10**7 else f"{size / 10**6:,.1f} MB"
@@ -145,7 +161,7 @@ def size_of(path: Path) -> str:
 
 
 def _console(*, stderr: bool = False) -> Console:
-    """Made for each line: a test or a shell may have replaced the stream since the last one."""
+    """Make a console; one for each line, as a test or a shell may have replaced the stream since the last one."""
     console = Console(stderr=stderr, highlight=False)
     console.width = min(console.width, WIDTH) if console.is_terminal else WIDTH
     return console
@@ -159,23 +175,23 @@ def _complain(text: str, hint: str) -> None:
 
 
 def _remark_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-    """Show what the library warns of as a remark; what is meant for programmers is not for this reader."""
+    """Show a warning of the library as a remark; warnings meant for programmers are dropped."""
     if issubclass(category, UserWarning):
         remark(str(message))
 
 
 def _words(error: Exception) -> tuple[str, str]:
-    """What is wrong, and what to do where it is not the user's doing."""
+    """Say what is wrong, and what to do if it is not the user's mistake."""
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}.", ""
     text = " ".join(str(error).split()) or type(error).__name__
     if isinstance(error, (ValueError, TypeError, OSError, ImportError, FloatingPointError, MemoryError)):
         return text, ""
-    return f"{type(error).__name__}: {text}", "This was not foreseen. Add --debug to see where it happened."
+    return f"{type(error).__name__}: {text}", "This error was not expected. Add --debug to see where it happened."
 
 
 def _plain(value: Any) -> Any:
-    """Python's own values for those of numpy."""
+    """Convert values of numpy to those of Python."""
     if isinstance(value, dict):
         return {str(key): _plain(part) for key, part in value.items()}
     if isinstance(value, (list, tuple)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -24,14 +25,18 @@ dtsemnet plot model.json importance --out importance.png
 FORMATS = (".png", ".svg", ".pdf")
 
 
+class Picture(StrEnum):
+    """What can be drawn."""
+
+    TREE = "tree"
+    REGIONS = "regions"
+    LEAVES = "leaves"
+    IMPORTANCE = "importance"
+
+
 def run(
     model: Annotated[Path, typer.Argument(help="Model file.", metavar="MODEL")],
-    picture: Annotated[
-        str,
-        typer.Argument(
-            help="tree, regions, leaves or importance.", metavar="PICTURE", autocompletion=lambda: list(PICTURES)
-        ),
-    ],
+    picture: Annotated[Picture, typer.Argument(help="What to draw.")],
     out: Annotated[Path, typer.Option(help="Picture to write: .png, .svg or .pdf.", metavar="FILE")],
     data: Annotated[Path | None, typer.Option(help="Table whose rows are shown.", metavar="FILE")] = None,
     target: Annotated[
@@ -49,8 +54,6 @@ def run(
 ) -> None:
     """Draw a tree, its regions, the use of its leaves, or the importance of its columns."""
     check_output(out, force=force)
-    if picture not in PICTURES:
-        raise typer.BadParameter(f"PICTURE must be one of {', '.join(PICTURES)}, got {picture!r}.")
     if out.suffix.lower() not in FORMATS:
         raise typer.BadParameter(f"--out must end in {', '.join(FORMATS)}, got {out.name!r}.")
     matplotlib = require("matplotlib", extra="plot", verb="dtsemnet plot")
@@ -68,7 +71,7 @@ def run(
 
 
 class Request(NamedTuple):
-    """What a picture is to show."""
+    """What a picture shows."""
 
     loaded: Any
     table: Any
@@ -77,11 +80,11 @@ class Request(NamedTuple):
     along: tuple[str, str] | None
 
     def rows(self) -> tuple[Any, Any]:
-        """Columns and target; each None where there is none."""
+        """Columns and target; each None if there is none."""
         return (None, None) if self.table is None else (self.table.X, self.table.y)
 
     def needed_rows(self, picture: str) -> tuple[Any, Any]:
-        """Columns and target of a picture that is nothing without them."""
+        """Columns and target for a picture that cannot be drawn without them."""
         if self.table is None:
             raise ValueError(f"the picture '{picture}' needs rows: add --data FILE.")
         return self.rows()
@@ -95,7 +98,7 @@ def _tree(request: Request) -> Any:
     if request.row is not None:
         X, y = request.needed_rows("path of a row")
         if request.row >= len(X):
-            raise ValueError(f"--row {request.row} is not there: the table has rows 0 to {len(X) - 1}.")
+            raise ValueError(f"--row {request.row} does not exist: the table has rows 0 to {len(X) - 1}.")
         x = X.iloc[[request.row]]
     return plot_tree(request.loaded.model, X, y, x=x).figure
 
@@ -119,25 +122,24 @@ def _importance(request: Request) -> Any:
     estimator = request.loaded.estimator()
     if estimator is not None:
         return plot_importance(estimator).figure
-    X, _ = request.needed_rows("importance")  # a bare tree does not tell; rows do
+    X, _ = request.needed_rows("importance")  # the file of a bare tree does not state it; rows do
     return plot_importance(request.loaded.model, X).figure
 
 
 def _important(loaded: Any) -> list[str]:
-    """The two columns of numbers that count most; the first two where the file does not tell."""
+    """Name the two most important columns of numbers; the first two if the file does not state importances."""
     columns, estimator = loaded.model.encoder.columns, loaded.estimator()
     share = [0.0] * len(columns) if estimator is None else estimator.feature_importances_.tolist()
-    numeric = [place for place, column in enumerate(columns) if column.categories is None]
+    numeric = [j for j, column in enumerate(columns) if column.categories is None]
     if len(numeric) < 2:
         raise ValueError("the picture 'regions' needs two columns of numbers; this model has fewer.")
-    chosen = sorted(numeric, key=lambda place: -share[place])[:2]
-    return [columns[place].name for place in chosen]
+    return [columns[j].name for j in sorted(numeric, key=lambda j: -share[j])[:2]]
 
 
-PICTURES: dict[str, Callable[[Request], Any]] = {
-    "tree": _tree,
-    "regions": _regions,
-    "leaves": _leaves,
-    "importance": _importance,
+PICTURES: dict[Picture, Callable[[Request], Any]] = {
+    Picture.TREE: _tree,
+    Picture.REGIONS: _regions,
+    Picture.LEAVES: _leaves,
+    Picture.IMPORTANCE: _importance,
 }
 """What draws each picture."""

@@ -56,14 +56,14 @@ def run(
 
 
 def _answers(model: Any, table: Any, *, proba: bool, leaf: bool, keep: list[str]) -> Any:
-    """A data frame: the columns kept, the prediction, and what was asked for beside it."""
+    """Make a data frame of the columns kept, the prediction, and the probabilities and leaves if they are wanted."""
     import numpy as np
 
     pandas = require("pandas", extra="data", verb="dtsemnet predict")
-    strange = [name for name in keep if name not in table.frame.columns]
-    if strange:
-        raise ValueError(f"--keep {quoted(strange[0])} is no column of the table.")
-    found: dict[str, Any] = {name: table.frame[name].to_numpy() for name in keep}
+    unknown = [name for name in keep if name not in table.frame.columns]
+    if unknown:
+        raise ValueError(f"--keep {quoted(unknown[0])} is no column of the table.")
+    kept: dict[str, Any] = {name: table.frame[name].to_numpy() for name in keep}
     added: dict[str, Any] = {}
     predicted = np.asarray(model.predict(table.X))
     if predicted.ndim == 1:
@@ -78,4 +78,4 @@ def _answers(model: Any, table: Any, *, proba: bool, leaf: bool, keep: list[str]
     twice = [name for name in keep if name in added]
     if twice:
         raise ValueError(f"--keep {quoted(twice[0])} is also the name of an answer; rename the column.")
-    return pandas.DataFrame(found | added)
+    return pandas.DataFrame(kept | added)

@@ -19,7 +19,7 @@ dtsemnet show model.json --digits 2 --out tree.txt
 def run(
     model: Annotated[Path, typer.Argument(help="Model file.", metavar="MODEL")],
     data: Annotated[
-        Path | None, typer.Option(help="Table to count: how many of its rows reach each leaf.", metavar="FILE")
+        Path | None, typer.Option(help="Table whose rows are counted in each leaf.", metavar="FILE")
     ] = None,
     digits: Annotated[int | None, typer.Option(help="Significant digits.", min=1, max=17, metavar="N")] = None,
     out: Annotated[Path | None, typer.Option(help="File to write instead of printing.", metavar="FILE")] = None,
@@ -27,7 +27,7 @@ def run(
 ) -> None:
     """Print a tree as rules that a person can follow.
 
-    A row goes to [bold]yes[/] where the inequality holds.
+    A row goes to [bold]yes[/] if the inequality holds.
     """
     from dtsemnet.cli.models import load
     from dtsemnet.cli.output import check_output, say

@@ -1,9 +1,9 @@
-"""From a file to columns that a tree can be fitted to, with a remark for all that was decided.
+"""Tables: from a file to rows that a tree can be fitted to, with a remark on every decision.
 
 Nothing is decided silently: rows without a target are dropped, columns that cannot help
 (one value only, texts that differ in nearly every row) are left out, and dates are refused,
-because only a person knows what about a date matters. Texts become categories; a column
-that is text in training is read as text ever after, ``7`` then being the text "7".
+because only a person knows what about a date matters. Texts become categories. A column
+that is text in training is always read as text, so that ``7`` is then the text "7".
 """
 
 from __future__ import annotations
@@ -16,28 +16,42 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from dtsemnet.arrays import Array
 from dtsemnet.cli.output import counted, quoted, require
 
-__all__ = ["Data", "embedded", "pick", "prepare", "read_table", "take_target", "task_of"]
+__all__ = [
+    "LabelledRows",
+    "SplitTable",
+    "embedded",
+    "pick",
+    "prepare",
+    "read_split_table",
+    "read_table",
+    "take_target",
+    "task_of",
+]
+
+Task: TypeAlias = Literal["classification", "regression"]
 
 MOST_CLASSES = 20
 """Whole numbers with more distinct values than this are a quantity, not classes."""
 
 MOST_CATEGORIES = 1000
+"""A column of text with more distinct values than this is left out."""
+
 DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([ T]\d.*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}( \d.*)?")
 
 
 @dataclass(frozen=True)
-class Data:
-    """Columns, targets, and what was decided on the way."""
+class LabelledRows:
+    """Columns and targets of rows, and remarks on how they were chosen."""
 
     X: Any
-    """A data frame; an array for the embedded set, so that it needs no pandas."""
+    """A data frame, or an array for the embedded table, which needs no pandas."""
     y: Array
     names: tuple[str, ...]
     remarks: tuple[str, ...] = ()
@@ -45,19 +59,75 @@ class Data:
     def __len__(self) -> int:
         return len(self.y)
 
-    def take(self, rows: Array) -> Data:
-        """Some of the rows."""
+    def take(self, rows: Array) -> LabelledRows:
+        """Take some of the rows."""
         X = self.X[rows] if isinstance(self.X, np.ndarray) else self.X.iloc[rows]
         return replace(self, X=X, y=self.y[rows])
 
 
-def embedded() -> Data:
-    """The table used where none is named: iris, as scikit-learn ships it."""
+def embedded() -> LabelledRows:
+    """Return the table that is used if none is named: iris, as scikit-learn ships it."""
     from sklearn.datasets import load_iris
 
     found = load_iris()
     names = tuple(str(name).removesuffix(" (cm)") for name in found.feature_names)
-    return Data(found.data, found.target_names.astype(object)[found.target], names)
+    return LabelledRows(found.data, found.target_names.astype(object)[found.target], names)
+
+
+@dataclass(frozen=True)
+class SplitTable:
+    """Rows for training, testing and validation, and what is known about their table."""
+
+    name: str
+    target: str
+    task: Task
+    reason: str
+    """Why it is that task, for the summary."""
+    test_rows: str
+    """How the test rows were chosen, for the summary."""
+    train: LabelledRows
+    test: LabelledRows | None
+    validation: LabelledRows | None
+    remarks: tuple[str, ...]
+
+
+def read_split_table(
+    data: Path | None,
+    target: str | None,
+    *,
+    task: str,
+    test: Path | None,
+    test_fraction: float,
+    validation: Path | None,
+    drop: Sequence[str],
+    categorical: Sequence[str],
+    seed: int,
+) -> SplitTable:
+    """Read a table to fit a tree to, and set test rows aside; the arguments are the options of ``dtsemnet fit``."""
+    if data is None:
+        table, name = embedded(), "iris, a table embedded in scikit-learn"
+        if target not in (None, "species") or test or validation or drop or categorical:
+            raise ValueError(
+                "--target, --test, --validation, --drop and --categorical need a data file; name one first."
+            )
+        target = "species"
+    else:
+        whole = read_table(data, text=categorical)
+        unknown = [column for column in categorical if column not in whole.columns]
+        if unknown:
+            raise ValueError(f"--categorical {quoted(unknown[0])} is no column of {data}.")
+        frame, y, dropped = take_target(whole, target)
+        X, remarks = prepare(frame, drop=drop)
+        table, name = LabelledRows(X, y, tuple(X.columns), (*dropped, *remarks)), str(data)
+    assert target is not None
+    kind, reason = task_of(table.y, task)
+    table = replace(table, y=_typed(table.y, kind))
+    others = [None if path is None else _like(table, path, target, kind) for path in (test, validation)]
+    train, held, test_rows = table, others[0], f", the rows of {test}"
+    if test is None:
+        train, held = _hold_out(table, test_fraction, seed, by_class=kind == "classification")
+        test_rows = f" ({100 * test_fraction:g} %, drawn with seed {seed})" if held is not None else ""
+    return SplitTable(name, target, kind, reason, test_rows, train, held, others[1], table.remarks)
 
 
 def read_table(path: Path, *, text: Iterable[str] = ()) -> Any:
@@ -103,14 +173,14 @@ def _read_csv(pandas: Any, path: Path, dtype: dict[str, type]) -> Any:
         with opened(path, "rt", encoding="utf-8-sig") as stream:
             head = stream.readline()
     separator = max(",;\t|", key=head.count)
-    # Before 3.1 pandas reads some numbers a bit off unless told otherwise, and a row could take another leaf.
+    # Before 3.1 pandas reads some numbers a bit off by default, and a row could then reach another leaf.
     old = tuple(int(part) for part in pandas.__version__.split(".")[:2]) < (3, 1)
     exact = {"float_precision": "round_trip"} if old else {}
     return pandas.read_csv(source, sep=separator, dtype=dtype, encoding="utf-8-sig", low_memory=False, **exact)
 
 
 def take_target(frame: Any, target: str | None) -> tuple[Any, Any, tuple[str, ...]]:
-    """Part the target from the columns; rows without one are dropped, and a remark says so."""
+    """Separate the target from the columns; rows without a target are dropped, and a remark says so."""
     if target is None:
         raise ValueError(f"--target is missing: which column is to be predicted? There are {_some(frame.columns)}.")
     if target not in frame.columns:
@@ -129,7 +199,7 @@ def take_target(frame: Any, target: str | None) -> tuple[Any, Any, tuple[str, ..
 
 
 def _plain_target(y: Any) -> Array:
-    """An array of Python's kinds: whole floats (as an empty cell makes of integers) become integers."""
+    """Convert a target to an array; whole floats, which integers become beside an empty cell, become integers again."""
     kind = y.dtype.kind
     if kind in "mM":
         raise ValueError(f"--target {quoted(y.name)} holds dates; turn it into a number first.")
@@ -144,8 +214,8 @@ def _plain_target(y: Any) -> Array:
     return np.array([str(value) for value in y], dtype=object)
 
 
-def task_of(y: Array, asked: str = "auto") -> tuple[str, str]:
-    """Tell classification from regression, and why.
+def task_of(y: Array, option: str = "auto") -> tuple[Task, str]:
+    """Decide between classification and regression, and say why; ``option`` is that of ``--task``.
 
     Examples
     --------
@@ -155,8 +225,8 @@ def task_of(y: Array, asked: str = "auto") -> tuple[str, str]:
     ('regression', '1,000 different numbers')
     """
     n_values = len(set(y.tolist()))
-    if asked == "classification" or (asked == "auto" and y.dtype.kind not in "iuf"):
-        reason = "as asked" if asked != "auto" else "true or false" if y.dtype.kind == "b" else "text"
+    if option == "classification" or (option == "auto" and y.dtype.kind not in "iuf"):
+        reason = "as --task says" if option != "auto" else "true or false" if y.dtype.kind == "b" else "text"
         if n_values > max(MOST_CLASSES, len(y) // 2):
             raise ValueError(
                 f"the target has {n_values:,} classes in {len(y):,} rows; it looks like a name, not a class."
@@ -164,18 +234,18 @@ def task_of(y: Array, asked: str = "auto") -> tuple[str, str]:
         return "classification", reason
     if y.dtype.kind not in "iuf":
         raise ValueError(f"regression needs a target of numbers, got {quoted(y[0])}; choose --task classification.")
-    if asked == "regression":
-        return "regression", "as asked"
+    if option == "regression":
+        return "regression", "as --task says"
     if y.dtype.kind in "iu" and n_values <= min(MOST_CLASSES, max(2, len(y) // 10)):
         return "classification", f"{n_values} different whole numbers"
     return "regression", f"{n_values:,} different numbers"
 
 
 def prepare(frame: Any, *, drop: Sequence[str] = ()) -> tuple[Any, tuple[str, ...]]:
-    """Choose and convert the columns of a table to fit; gives them and remarks."""
-    strange = [name for name in drop if name not in frame.columns]
-    if strange:
-        raise ValueError(f"--drop {quoted(strange[0])} is no column; there are {_some(frame.columns)}.")
+    """Choose and convert the columns to fit a tree to; returns them and remarks."""
+    unknown = [name for name in drop if name not in frame.columns]
+    if unknown:
+        raise ValueError(f"--drop {quoted(unknown[0])} is no column; there are {_some(frame.columns)}.")
     frame, remarks = frame.drop(columns=list(drop)).copy(), []
     for name in list(frame.columns):
         useless = _useless(name, frame[name])
@@ -193,7 +263,7 @@ def prepare(frame: Any, *, drop: Sequence[str] = ()) -> tuple[Any, tuple[str, ..
 
 
 def pick(frame: Any, names: Sequence[str], path: Path) -> Any:
-    """The columns of training, in their order, from another table."""
+    """Take the columns of training, in their order, from another table."""
     absent = [name for name in names if name not in frame.columns]
     if absent:
         raise ValueError(
@@ -203,7 +273,7 @@ def pick(frame: Any, names: Sequence[str], path: Path) -> Any:
 
 
 def _useless(name: str, values: Any) -> str:
-    """Why a column cannot help, or nothing."""
+    """Say why a column cannot help; empty if it may."""
     if values.dtype.kind in "mM":
         _refuse_dates(name, values)
     known = values.dropna()
@@ -228,7 +298,7 @@ def _is_text(values: Any) -> bool:
 
 
 def _counts_rows(values: Any) -> bool:
-    """Whether whole numbers number the rows: all differ, and they lie side by side."""
+    """Decide whether whole numbers only number the rows: all differ, and hardly any between them is missing."""
     if values.dtype.kind not in "iu" or len(values) < 20 or not values.is_unique:
         return False
     return int(values.max()) - int(values.min()) < 1.5 * len(values)
@@ -244,6 +314,55 @@ def _refuse_dates(name: str, values: Any) -> None:
 
 
 def _some(names: Iterable[str]) -> str:
-    """The first names of many."""
+    """List the first names of many."""
     names = [quoted(name) for name in names]
     return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+
+
+def _hold_out(
+    table: LabelledRows, share: float, seed: int, *, by_class: bool
+) -> tuple[LabelledRows, LabelledRows | None]:
+    """Set test rows aside, in proportion to the classes if every class has at least two rows."""
+    from sklearn.model_selection import train_test_split
+
+    n_test = round(share * len(table))
+    if n_test == 0:
+        return table, None
+    if len(table) - n_test < 2:
+        raise ValueError(f"{len(table)} rows are too few to hold some out; add --test-fraction 0.")
+    labels = None
+    if by_class:
+        _, counts = np.unique(table.y, return_counts=True)
+        labels = table.y if counts.min() >= 2 and n_test >= len(counts) and len(table) - n_test >= len(counts) else None
+    train, test = train_test_split(np.arange(len(table)), test_size=n_test, random_state=seed, stratify=labels)
+    moved = _rows_with_empty_cells(table, train, test)
+    train, test = np.concatenate([train, moved]), np.setdiff1d(test, moved)
+    return table.take(np.sort(train)), table.take(test)
+
+
+def _rows_with_empty_cells(table: LabelledRows, train: Array, test: Array) -> Array:
+    """Choose one test row for each column whose empty cells are all among the test rows: training must see one."""
+    if isinstance(table.X, np.ndarray):
+        return np.empty(0, dtype=train.dtype)
+    empty = table.X.isna().to_numpy()
+    unknown = empty.any(axis=0) & ~empty[train].any(axis=0)
+    return np.unique([test[empty[test, column]].min() for column in np.flatnonzero(unknown)]).astype(train.dtype)
+
+
+def _like(table: LabelledRows, path: Path, target: str, task: str) -> LabelledRows:
+    """Read another table with the columns of the first."""
+    text = [name for name in table.names if str(table.X[name].dtype) == "category"]
+    text += [target] if table.y.dtype.kind == "O" else []
+    frame, y, _ = take_target(read_table(path, text=text), target)
+    X = pick(frame, table.names, path)
+    for name in table.names:  # now, and not after a long fit
+        if name not in text and X[name].isna().any() and not table.X[name].isna().any():
+            raise ValueError(
+                f"column {quoted(name)} has empty cells in {path}, but none in training, so the tree cannot know what "
+                "they mean; fill them, or leave those rows out."
+            )
+    return replace(table, X=X, y=_typed(y, task), remarks=())
+
+
+def _typed(y: Array, task: str) -> Array:
+    return y if task == "classification" else y.astype(np.float64)

@@ -225,7 +225,7 @@ def _figures(model: Path, report: Any) -> dict[str, Any]:
 
 
 def _show(model: Path, report: Any) -> None:
-    from dtsemnet.cli.scores import number
+    from dtsemnet.cli.output import number
 
     say(f"{model}: {report.leaves}")
     if report.leaves.unreachable:
