@@ -1,9 +1,9 @@
-"""Make the screenshots of docs/explorer.md: fit, write the pages, photograph them in headless Chromium.
+"""Make the screenshots of docs/explorer.md: fit trees, write their pages, take screenshots in headless Chromium.
 
     python docs/make_explorer_figures.py [--models FOLDER]
 
-Dry beans and digits are read from the folder that DTSEMNET_DATA names. FOLDER may hold fitted estimators,
-``dry_bean4.json`` and ``mnist8.json``, which are fitted anew otherwise (digits take a few minutes).
+Dry beans and digits are read from the folder that DTSEMNET_DATA names. If FOLDER holds fitted estimators,
+``dry_bean4.json`` and ``mnist8.json``, these are used; otherwise they are fitted (digits take a few minutes).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dtsemnet.explorer import to_html
 
 FIGURES = Path(__file__).parent / "figures"
 
-# Page, figure, width, and what is done to the page before the picture is taken.
+# Page, figure, width, and the script to run on the page before the screenshot.
 SHOTS = [
     ("iris", "explorer-iris", 1280, ""),
     ("dry_bean", "explorer-dry-bean", 1280, "explorer.choose(0);"),
@@ -37,7 +37,7 @@ SHOTS = [
 
 
 def main() -> None:
-    """Write the pages into a folder that is thrown away, and the figures beside the documents."""
+    """Write the pages into a temporary folder, and the figures into the folder of the documents."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", type=Path, default=None, help="folder with fitted estimators")
     models = parser.parse_args().models
@@ -46,11 +46,11 @@ def main() -> None:
         write_small_pages(pages)
         write_dry_bean(pages, models)
         write_mnist(pages, models)
-        photograph(pages)
+        take_screenshots(pages)
 
 
 def write_small_pages(pages: Path) -> None:
-    """Write the pages of what scikit-learn ships."""
+    """Write the pages of data sets that come with scikit-learn."""
     iris, diabetes = load_iris(as_frame=True), load_diabetes(as_frame=True, scaled=False)
     y = iris.target_names[iris.target]
     to_html(
@@ -65,7 +65,7 @@ def write_small_pages(pages: Path) -> None:
 
 
 def write_dry_bean(pages: Path, models: Path | None) -> None:
-    """Write the page of a tree of depth 4 on the dry beans."""
+    """Write the page of a tree of depth 4 for the dry beans."""
     data = load("dry_bean")
     y = data["class_names"][data["y"]]
     tree = fitted(models, "dry_bean4.json", 4, data["X"], y)
@@ -73,7 +73,7 @@ def write_dry_bean(pages: Path, models: Path | None) -> None:
 
 
 def write_mnist(pages: Path, models: Path | None) -> None:
-    """Write the page of a tree of depth 8 on the digits, with the official test rows."""
+    """Write the page of a tree of depth 8 for the digits, with the official test rows."""
     data = load("mnist")
     test = data["test"]
     tree = fitted(models, "mnist8.json", 8, data["X"][~test], data["y"][~test])
@@ -96,7 +96,7 @@ def fitted(models: Path | None, name: str, depth: int, X: Any, y: Any) -> DTSemN
     return DTSemNetClassifier(max_depth=depth, random_state=0).fit(X, y)
 
 
-def photograph(pages: Path) -> None:
+def take_screenshots(pages: Path) -> None:
     """Take the screenshots."""
     options = webdriver.ChromeOptions()
     switches = "--headless=new --no-sandbox --disable-gpu --disable-background-networking --force-color-profile=srgb"

@@ -1,4 +1,4 @@
-"""A real browser for the tests of the page, and what they all do with it."""
+"""A real browser for the tests of the page, and helpers that several of them use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SWITCHES = (
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    """One Chromium for a module, with its console and its requests on record."""
+    """One Chromium for all tests of a module, which logs its console and its requests."""
     chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if chromium is None or driver is None:  # a browser is no Python package; .ci/run installs one and forbids skips
         pytest.skip("needs chromium and chromedriver (Debian: chromium, chromium-driver)")
@@ -36,7 +36,7 @@ def browser(tmp_path_factory):
 
 @pytest.fixture
 def open_page(browser):
-    """Open a page and, when the test is over, find its console empty."""
+    """Open a page; after the test its console must be empty."""
 
     def open_(path: Path):
         browser.get_log("browser")
@@ -49,7 +49,7 @@ def open_page(browser):
 
 @pytest.fixture
 def keep(tmp_path):
-    """Keep a screenshot among the artefacts."""
+    """Save a screenshot to the folder of artefacts."""
     folder = Path(os.environ.get("DTSEMNET_ARTEFACTS") or tmp_path / "artefacts")
     folder.mkdir(parents=True, exist_ok=True)
 
@@ -69,7 +69,7 @@ def resize(browser, width: int, height: int) -> None:
 
 
 def frame(browser) -> None:
-    """Wait until what has changed is drawn."""
+    """Wait until the page is drawn again."""
     browser.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
 
 
@@ -87,5 +87,5 @@ def bits(number: float) -> str:
 
 
 def as_json(rows) -> str:
-    """Rows for the page: NaN, a missing value, travels as null."""
+    """Write rows for the page: NaN, a missing value, becomes null."""
     return json.dumps([[None if value != value else value for value in row] for row in rows])

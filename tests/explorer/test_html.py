@@ -1,4 +1,4 @@
-"""The file: what is in it, what is not, how it is written, what is refused."""
+"""The file: what it holds, what it does not hold, how it is written, which arguments are refused."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_arguments_that_do_not_fit_are_refused_and_nothing_is_written(tmp_path, 
 
 
 def test_a_folder_that_is_not_there_is_refused(tmp_path):
-    with pytest.raises(FileNotFoundError, match="no folder"):
+    with pytest.raises(FileNotFoundError, match="not a folder"):
         to_html(TREE, tmp_path / "nowhere" / "page.html")
     with pytest.raises(IsADirectoryError, match="is a folder"):
         to_html(TREE, tmp_path)
@@ -155,5 +155,5 @@ def test_proofs_of_the_same_tree_are_told_leaf_by_leaf(tmp_path):
     assert found["reason"] == [None, "a half-space lies outside the box", None, None]
     assert found["shares"] == [str(report.certified[0])]
     assert description(to_html(tree, tmp_path / "bare.html"))["proofs"] is None
-    with pytest.raises(ValueError, match="proofs speak of another tree"):
+    with pytest.raises(ValueError, match="proofs belong to another tree"):
         to_html(TREE, tmp_path / "other.html", proofs=report)

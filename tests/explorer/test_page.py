@@ -1,4 +1,4 @@
-"""The page as its users meet it: clicks, keys, typing, names that try to break out, large trees."""
+"""The page as its users see it: clicks, keys, typing, screen readers, names that try to break out, large trees."""
 
 from __future__ import annotations
 
@@ -210,10 +210,10 @@ def test_linear_leaves_show_equation_guard_and_error(open_page, tmp_path):
     browser.execute_script("explorer.choose(-2)")
     shown = text(browser, "node")
     assert "0.5 dose + 2" in shown
-    assert "kept within 0 and 9" in shown
+    assert "clipped to the range from 0 to 9" in shown
     assert "RMSE 0.7071; mean target 4; mean prediction 3.5" in shown
     type_into_what_if(browser, "100")
-    assert "Held by the guard" in text(browser, "answer")
+    assert "Clipped by the guard" in text(browser, "answer")
 
 
 def type_into_what_if(browser, value: str) -> None:
@@ -551,9 +551,9 @@ def test_leaves_out_of_reach_and_the_share_certified_are_shown(open_page, tmp_pa
     assert "2 leaves proved unreachable" in text(browser, "summary")
     assert str(report.certified[0]) in text(browser, "summary")
     click_node(browser, ~1)
-    assert "Proved: no input of the domain comes here, since" in text(browser, "node")
+    assert "Proved: no input of the domain reaches this leaf, because" in text(browser, "node")
     click_node(browser, ~2)
-    assert "Proved: an input of the domain comes here." in text(browser, "node")
+    assert "Proved: an input of the domain reaches this leaf." in text(browser, "node")
     browser.find_element(By.ID, "search").send_keys("unreachable")
     frame(browser)
     assert sorted(browser.execute_script("return [...explorer.state.hits]")) == [~1, ~0]

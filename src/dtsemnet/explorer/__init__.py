@@ -1,4 +1,4 @@
-"""A tree as one page for the browser: look at it, ask it, send it on."""
+"""A tree as one page for the browser, to look at, to try inputs on, and to send to others."""
 
 from dtsemnet.explorer.html import to_html
 

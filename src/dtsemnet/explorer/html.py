@@ -1,10 +1,9 @@
-"""One page for the browser, in one file: the tree, the code that draws it, nothing from elsewhere.
+"""A tree as one page for the browser, in one file that loads nothing.
 
-The page is a template, a style sheet and a few scripts that lie beside this module, joined
-with the description of the model (:mod:`dtsemnet.explorer.description`). It needs no network and
-is not allowed any: a Content-Security-Policy forbids every request, and every script but the
-one that the page was written with. Names reach the page as JSON and are shown as text,
-never as markup.
+The page is a template, a style sheet and the modules in the folder ``page``, joined with the
+description of the model (:mod:`dtsemnet.explorer.description`). A Content-Security-Policy inside
+the page forbids every request, and every script but the one that the page was written with.
+Names reach the page as JSON and are shown as text, never as markup.
 """
 
 from __future__ import annotations
@@ -44,34 +43,34 @@ def to_html(
     image_shape: tuple[int, int] | None = None,
     proofs: Any = None,
 ) -> Path:
-    """Write a page that shows a tree and answers what-if questions, as the tree does, to the bit.
+    """Write a page that shows a tree and answers what-if questions exactly as the tree does.
 
     Parameters
     ----------
     tree : Tree, Model or fitted estimator
-        A model is asked in its own columns (categories and missing values included) and shown in their units.
+        A model takes inputs in its own columns, categories and missing values included, and is shown in their units.
     path : path
-        The page; an older file is replaced in one step. Its folder must exist.
+        File to write. An older file is replaced in one step. The folder must exist.
     X : array_like or data frame, optional
-        Rows: leaves show counts, sliders get their ranges, and rows can be stepped through. Without X no row of
-        data is in the page.
+        Rows. They give the counts of the leaves and the ranges of the sliders, and users can step through them.
+        Without X the page holds no row of data.
     y : array_like, optional
-        Labels or targets of X: leaves show class mix and accuracy, or the root mean squared error.
+        Labels or targets of X. They give the class mix and the accuracy, or the root mean squared error, of each leaf.
     title : str, optional
-        Heading; by default what the tree is.
+        Heading. By default it says what the tree is.
     max_rows : int, default=1000
-        Embed at most so many rows of X, evenly spaced; the page says so when it cuts. Counts and metrics use all
-        rows. 0 gives counts, metrics and ranges without any row.
+        Number of rows of X to embed at most, evenly spaced; the page says if it leaves some out. Counts and metrics
+        use all rows. 0 gives counts, metrics and ranges without any row.
     image_shape : (height, width), optional
-        Show splits, leaves and the input as pictures: columns are pixels, row by row.
+        Show splits, leaves and the input as pictures: the columns are pixels, row by row.
     proofs : Report, optional
-        What :func:`dtsemnet.verify.audit` found about the same tree: leaves that no input of its domain reaches are
-        marked, and the share of rows certified stands in the heading.
+        The result of :func:`dtsemnet.verify.audit` for the same tree. Leaves that no input of its domain reaches are
+        marked, and the heading shows the share of rows that are certified.
 
     Returns
     -------
     Path
-        The page.
+        The file.
 
     Examples
     --------
@@ -91,14 +90,14 @@ def to_html(
     if target.is_dir():
         raise IsADirectoryError(f"path {str(target)!r} is a folder; name a file in it.")
     if not target.parent.is_dir():
-        raise FileNotFoundError(f"path lies in {str(target.parent)!r}, which is no folder; make it first.")
+        raise FileNotFoundError(f"path is in {str(target.parent)!r}, which is not a folder; make it first.")
     shape = None if image_shape is None else _check_shape(image_shape, model)
     if proofs is not None and proofs.model.fingerprint() != model.fingerprint():
-        raise ValueError("proofs speak of another tree; pass audit(tree, ...) of the tree that is shown.")
+        raise ValueError("proofs belong to another tree; pass audit(tree, ...) of the tree that is shown.")
     rows = None if X is None else GivenRows(model, X, y)
     heading = _default_title(model) if title is None else str(title)
     description = describe(model, rows, title=heading, max_rows=max_rows, image_shape=shape, proofs=proofs)
-    return write_atomically(target, _fill(heading, description))
+    return write_atomically(target, _fill_template(heading, description))
 
 
 def _check_shape(image_shape: Any, model: Model) -> tuple[int, int]:
@@ -108,10 +107,13 @@ def _check_shape(image_shape: Any, model: Model) -> tuple[int, int]:
     except (TypeError, ValueError):
         raise ValueError(f"image_shape must be (height, width), got {image_shape!r}.") from None
     if min(height, width) < 1 or height * width != len(columns):
-        raise ValueError(f"image_shape {height} x {width} does not fit {len(columns)} columns, one a pixel.")
-    strange = [column.name for column in columns if len(column.feature_names) != 1 or column.categories is not None]
-    if strange:
-        raise ValueError(f"image_shape needs plain numbers as columns, but {strange[0]!r} is none.")
+        raise ValueError(f"image_shape {height} x {width} does not fit {len(columns)} columns, one per pixel.")
+    other = [column.name for column in columns if column.categories is not None or column.missing is not None]
+    if other:
+        raise ValueError(
+            f"image_shape needs columns of numbers that are never missing, but {other[0]!r} is not one; "
+            "leave image_shape out."
+        )
     return height, width
 
 
@@ -119,14 +121,14 @@ def _default_title(model: Model) -> str:
     return f"Decision tree, {model.tree.n_leaves} {'leaf' if model.tree.n_leaves == 1 else 'leaves'}"
 
 
-def _fill(title: str, description: dict[str, Any]) -> str:
-    """Fill the template in one pass, so that nothing inside a part is taken for a place to fill."""
+def _fill_template(title: str, description: dict[str, Any]) -> str:
+    """Fill the template in one pass, so that no text inside a part is taken for a place to fill."""
     folder = resources.files("dtsemnet.explorer") / "page"
 
     def read(name: str) -> str:
         return folder.joinpath(name).read_text(encoding="utf-8")
 
-    # In a script element only "<" can end the script or open a comment; in JSON it may be written as an escape.
+    # In a script element only "<" can end the script or open a comment; JSON can write it as an escape.
     data = json.dumps(description, allow_nan=False, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     script = "\n".join(_inline(read(name)) for name in SCRIPTS)
     parts = {
@@ -146,7 +148,7 @@ def _inline(module: str) -> str:
 
 
 def _policy(script: str) -> str:
-    """Nothing from elsewhere, and no script but this one: a name that broke out would find nothing to run it."""
+    """Forbid every request and every other script, so that a name that broke out of its place could run nothing."""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
     return (
         f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:; "

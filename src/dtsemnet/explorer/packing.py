@@ -1,9 +1,9 @@
-"""Arrays inside JSON: exact to the bit, small, and quick to read.
+"""Arrays inside JSON: exact, small, and quick to read.
 
-Numbers travel as the bytes of an array in base64, in the smallest type that holds every
-one of them exactly (bytes, float32, float64; little-endian), and JavaScript widens them to
-doubles. Where most entries are zeros, as in axis-aligned trees, only the others travel,
-with their places. Negative zeros and NaN survive.
+The numbers of an array are written as bytes in base64, in the smallest type that holds all of them
+exactly (bytes, float32, float64; little-endian), and JavaScript reads them as doubles. If most of
+the numbers are zeros, as in axis-aligned trees, only the others are written, with their positions.
+Negative zeros and NaN are kept.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dtsemnet.arrays import Array, Floats
 
 __all__ = ["pack"]
 
-_SPARSE = 0.25  # share of non-zeros below which places and numbers are shorter than all numbers
+_SPARSE = 0.25  # share of non-zeros below which positions and numbers are shorter than all numbers
 
 
 def pack(array: ArrayLike) -> dict[str, Any]:
@@ -27,8 +27,8 @@ def pack(array: ArrayLike) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``shape``; ``type`` ("u1", "f4" or "f8"); ``data``, the numbers in base64; for sparse arrays also ``place``,
-        the flat positions of the numbers (uint32 in base64), all others being 0.
+        ``shape``; ``type`` ("u1", "f4" or "f8"); ``data``, the numbers in base64. A sparse array also has ``place``,
+        the flat positions of the numbers (uint32 in base64); all other numbers are 0.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def pack(array: ArrayLike) -> dict[str, Any]:
     numbers = np.asarray(array, dtype=np.float64)
     packed: dict[str, Any] = {"shape": list(numbers.shape)}
     flat = numbers.ravel()
-    place = np.flatnonzero(flat.view(np.uint64))  # by bits: -0.0 is no zero here
+    place = np.flatnonzero(flat.view(np.uint64))  # by bits, since -0.0 must be kept
     if len(place) < _SPARSE * flat.size:
         packed["place"] = _base64(place.astype("<u4"))
         flat = flat[place]

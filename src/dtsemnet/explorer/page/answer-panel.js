@@ -83,7 +83,11 @@ export class AnswerPanel {
       if ((lower !== null && raw < lower[at]) || (upper !== null && raw > upper[at])) beyond.push(numberText(raw));
     }
     if (!beyond.length) return null;
-    return make("p", { class: "note" }, `Held by the guard of the leaf; its equation alone says ${beyond.join(", ")}.`);
+    return make(
+      "p",
+      { class: "note" },
+      `Clipped by the guard of the leaf; its equation alone gives ${beyond.join(", ")}.`,
+    );
   }
 
   /**
@@ -117,9 +121,10 @@ export class AnswerPanel {
         model.classes === null ? output.map((value) => numberText(value)).join(", ") : facts.leafTitle(leaf);
       steps.push(make("li", {}, this.#link(~leaf), make("span", { class: "step" }, answer)));
     }
-    const unit = model.leaves === null ? "in the units of the features" : "with every column measured in its spread";
+    const unit =
+      model.leaves === null ? "in the units of the features" : "measured in standard deviations of the columns";
     const hint = path.length
-      ? `Distance is how far the input is from going the other way, ${unit}; the closest split is marked.`
+      ? `Distance says how far the input is from the other side of the split, ${unit}. The closest split is marked.`
       : "This tree has no split.";
     fill(root, make("p", { class: "hint" }, hint), make("ol", { class: "steps" }, steps));
   }

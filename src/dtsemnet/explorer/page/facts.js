@@ -185,9 +185,10 @@ export class Facts {
     const { proofs } = this.model;
     if (proofs === null) return null;
     const status = proofs.status[leaf];
-    if (status === "reachable") return "Proved: an input of the domain comes here.";
-    if (status === "unreachable") return `Proved: no input of the domain comes here, since ${proofs.reason[leaf]}.`;
-    return "Undecided: the leaf is thinner than rounding can tell.";
+    if (status === "reachable") return "Proved: an input of the domain reaches this leaf.";
+    if (status === "unreachable")
+      return `Proved: no input of the domain reaches this leaf, because ${proofs.reason[leaf]}.`;
+    return "Undecided: the leaf is too thin for a proof with rounded numbers.";
   }
 
   /** @param {number} leaf */

@@ -86,7 +86,7 @@ export class NodePanel {
     return [
       this.#figure(
         split,
-        model.leaves === null ? "Weights, pixel by pixel" : "Weights, each times the spread of its pixel",
+        model.leaves === null ? "Weights, pixel by pixel" : "Weights, each times the standard deviation of its pixel",
       ),
       section("Goes right if", make("p", { class: "equation" }, phrase(questionParts(model, equation, true, most)))),
       met
@@ -145,7 +145,7 @@ export class NodePanel {
 
   #orderChoice() {
     const choices = [
-      ["influence", this.facts.model.leaves === null ? "influence" : "weight \u00d7 spread"],
+      ["influence", this.facts.model.leaves === null ? "influence" : "weight \u00d7 std. dev."],
       ["weight", "weight"],
       ["column", "column"],
     ];
@@ -180,7 +180,7 @@ export class NodePanel {
       model.classes === null ? this.#numbers(leaf) : this.#classes(leaf, model.classes),
       proof === null ? null : section("Proofs", note(proof)),
       section(
-        lines.length > 1 ? "Rows come here if all hold" : "Rows come here if",
+        lines.length > 1 ? "An input comes here if all of these hold" : "An input comes here if",
         lines.length ? make("ul", { class: "region" }, region) : make("p", { class: "soft" }, "All inputs."),
       ),
     ];
@@ -223,7 +223,7 @@ export class NodePanel {
           `${countText(counted.right)} of ${plural(counted.n, "row")} right: ` +
             `accuracy ${percentText(counted.right / counted.n)}.`,
         ),
-      n === 0 ? note("None of the rows given comes here.") : null,
+      n === 0 ? note("No row of the data reaches this leaf.") : null,
       counted &&
         section(
           "Classes of the rows",
@@ -254,7 +254,7 @@ export class NodePanel {
     if (error?.[leaf]) {
       const text = metrics.map(([name, values]) => `${name} ${values?.[leaf]?.map((v) => numberText(v)).join(", ")}`);
       parts.push(note(`${text.join("; ")}.`));
-    } else if (this.facts.rows(~leaf) === 0) parts.push(note("None of the rows given comes here."));
+    } else if (this.facts.rows(~leaf) === 0) parts.push(note("No row of the data reaches this leaf."));
     for (let o = 0; o < model.nOutputs; o++) parts.push(this.#output(leaf, o));
     return parts;
   }
@@ -273,11 +273,11 @@ export class NodePanel {
     const parts = [make("p", { class: "equation" }, phrase(sumParts(model, equation, 6)))];
     if (model.lower !== null || model.upper !== null) {
       const [low, high] = [model.lower ? model.lower[at] : -Infinity, model.upper ? model.upper[at] : Infinity];
-      parts.push(note(`Guard: kept within ${numberText(low)} and ${numberText(high)}.`));
+      parts.push(note(`Guard: clipped to the range from ${numberText(low)} to ${numberText(high)}.`));
     }
     if (model.squash !== null) {
       const [low, high] = [model.squash.low[o], model.squash.high[o]];
-      parts.push(note(`Squashed by tanh into ${numberText(low)} to ${numberText(high)}.`));
+      parts.push(note(`Mapped by tanh into the range from ${numberText(low)} to ${numberText(high)}.`));
     }
     return [
       section(several ? `Output ${o}` : "Answer", parts),
