@@ -1,11 +1,16 @@
-"""The loss and the gradients of an engine on some rows, without penalties, for tests."""
+"""The loss and the gradients of an engine on some rows, without penalties, and their check, for tests."""
 
 import numpy as np
+from numpy.testing import assert_allclose
 
 from dtsemnet.kernels.classification import classification_gradients
 from dtsemnet.kernels.regression import regression_gradients
 from dtsemnet.kernels.rows import gather, new_batch
+from dtsemnet.training import cpu_engine
 from dtsemnet.training.cpu import CompiledEngine
+from dtsemnet.tree import Topology
+
+SHAPES = [Topology([]), Topology.complete(2), Topology([[-1, 1], [2, -4], [-2, -3]])]
 
 
 def gradients_of(engine, rows, step):
@@ -37,3 +42,28 @@ def _torch_gradients(engine, rows, step):
         found["leaves"] = gradient(engine.head.value).reshape(-1, 1)
     engine.optimizer.zero_grad(set_to_none=True)
     return total / len(rows.X), found
+
+
+def central_differences(loss, array, epsilon=1e-6):
+    found = np.zeros_like(array)
+    for i in np.ndindex(array.shape):
+        kept = array[i]
+        array[i] = kept + epsilon
+        above = loss()
+        array[i] = kept - epsilon
+        found[i] = (above - loss()) / (2 * epsilon)
+        array[i] = kept
+    return found
+
+
+def assert_gradients_are_slopes(problem, topology, rows, parameters, step):
+    """Compare the gradients of the CPU engine with finite differences of its loss."""
+
+    def mean_loss():
+        engine = cpu_engine(problem, topology, rows, parameters)
+        return engine.loss(rows, step) * rows.weight.sum() / len(rows.X)
+
+    loss, gradients = gradients_of(cpu_engine(problem, topology, rows, parameters), rows, step)
+    assert_allclose(loss, mean_loss(), rtol=1e-12)
+    for name, gradient in gradients.items():
+        assert_allclose(gradient, central_differences(mean_loss, getattr(parameters, name)), atol=1e-7)

@@ -1,8 +1,14 @@
-"""Compilation: the cache may be missing or contested, and a first compile is announced."""
+"""Compilation: the cache may be missing, contested or stale; exp and log against extended precision."""
 
 import os
 import subprocess
 import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+from dtsemnet.kernels import exp, kernel, log
 
 PROGRAM = """
 import numpy as np
@@ -59,3 +65,95 @@ def test_kernels_work_where_no_cache_can_be_written(tmp_path):
     blocked.write_text("not a folder")
     out, err = start(blocked / "cache").communicate(timeout=120)
     assert out.strip() == "[1, 0]", err
+
+
+INNER = """
+from dtsemnet.kernels import kernel
+SCALE = 2
+@kernel
+def inner(x):
+    return {} * x * SCALE
+"""
+MIDDLE = """
+from dtsemnet.kernels import kernel
+from inner import inner
+@kernel
+def middle(x):
+    return inner(x) + 1
+"""
+OUTER = """
+from dtsemnet.kernels import kernel
+import middle
+step = middle.middle
+@kernel
+def outer(x):
+    return step(x) + 10
+"""
+
+
+def test_a_cached_kernel_expires_when_a_kernel_that_it_calls_changes(tmp_path):
+    """Also if that kernel is in a module of another package, called by way of a third."""
+    sources, cache = tmp_path / "sources", tmp_path / "cache"
+    sources.mkdir()
+
+    def answer():
+        path = os.pathsep.join([str(sources), *sys.path])
+        environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+        program = "import outer; print(outer.outer(3), sum(outer.outer.stats.cache_hits.values()))"
+        done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split()
+
+    for name, text in (("inner", INNER.format(1)), ("middle", MIDDLE), ("outer", OUTER)):
+        (sources / f"{name}.py").write_text(textwrap.dedent(text))
+    assert answer() == ["17", "0"]
+    assert answer() == ["17", "1"], "what has not changed is read from the cache"
+    (sources / "inner.py").write_text(INNER.format(5))
+    assert answer() == ["41", "0"]
+    (sources / "unrelated.py").write_text(INNER.format(7))
+    assert answer() == ["41", "1"]
+
+
+@kernel
+def exp_all(x, out):
+    for i in range(len(x)):
+        out[i] = exp(x[i])
+
+
+@kernel
+def log_all(x, out):
+    for i in range(len(x)):
+        out[i] = log(x[i])
+
+
+def ulps(found, exact):
+    return np.abs(found.astype(np.longdouble) - exact) / np.spacing(np.abs(exact).astype(found.dtype))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_exp_is_right_to_two_units_in_the_last_place(dtype):
+    top = 80.0 if dtype == np.float32 else 300.0
+    x = np.linspace(-top, top, 200_001).astype(dtype)
+    found = np.empty_like(x)
+    exp_all(x, found)
+    assert ulps(found, np.exp(x.astype(np.longdouble))).max() <= 2
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_exp_of_zero_is_one_and_of_minus_infinity_zero(dtype):
+    x = np.array([0.0, -0.0, -np.inf, -1e30, -800.0], dtype)
+    found = np.empty_like(x)
+    exp_all(x, found)
+    assert found.tolist() == [1, 1, 0, 0, 0]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_log_is_right_to_three_units_in_the_last_place(dtype):
+    rng = np.random.default_rng(0)
+    x = np.concatenate([np.exp(rng.uniform(-60, 60, 100_000)), 1 + rng.uniform(-0.4, 0.4, 100_000)]).astype(dtype)
+    found = np.empty_like(x)
+    log_all(x, found)
+    assert ulps(found, np.log(x.astype(np.longdouble))).max() <= 3
+    one = np.ones(1, dtype)
+    log_all(one, found[:1])
+    assert found[0] == 0

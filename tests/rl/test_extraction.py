@@ -45,7 +45,7 @@ def leaf_of(agent, obs):
     """Find the leaf that the network reaches."""
     actor = agent.policy.actor
     net = actor.net if isinstance(agent, PPO) else actor.tree
-    return net.apply(torch.from_numpy(obs)).numpy()
+    return net.leaf(torch.from_numpy(obs)).numpy()
 
 
 @pytest.mark.parametrize("normalise", [False, True])

@@ -218,11 +218,6 @@ def test_algorithm_1_trains_jointly_then_rests_the_splits():
     assert history["loss"][-1] < history["loss"][0] / 2
 
 
-def test_algorithm_1_needs_two_leaves_in_its_joint_phase():
-    with pytest.raises(ValueError, match="k must be at least 2"):
-        algorithm_1(4, 1, 1, k=Linear(2, 1))
-
-
 def test_history_survives_its_dictionary():
     history = run(make_engine(), monitor=lambda engine: 1.0)
     assert History.from_dict(history.to_dict()) == history

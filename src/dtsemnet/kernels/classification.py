@@ -73,11 +73,13 @@ def classification_gradients(
     total, scores, node, pooled, exp_sum, chosen = _forward(batch, children, leaf_class, splits, loss)
     n_splits, mean = len(splits), splits.dtype.type(len(batch.X))
     if loss.temperature == 0:
-        above, depth = parents(children)
-        if PATH_COST * loss.n_classes * depth < n_splits * splits.shape[1]:
-            pooled /= mean
-            path_gradients(scores, above, depth, pooled, chosen, batch.X, gradient)
-            return total
+        step_cost, product_cost = PATH_COST * loss.n_classes, n_splits * splits.shape[1]
+        if step_cost < product_cost:  # before the parents are looked up, which in small trees takes time
+            above, depth = parents(children)
+            if step_cost * depth < product_cost:
+                pooled /= mean
+                path_gradients(scores, above, depth, pooled, chosen, batch.X, gradient)
+                return total
         _give_to_chosen(node[n_splits:], leaf_class, pooled, chosen)
     else:
         _spread_over_leaves(node[n_splits:], leaf_class, pooled, exp_sum)

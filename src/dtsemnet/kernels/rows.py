@@ -55,11 +55,8 @@ def gather(rows: Rows, index: Ints, batch: Rows) -> Rows:
     size = len(index)
     filled = Rows(batch.X[:size], batch.y[:size], batch.weight[:size])
     gather_features(rows.X, index, filled.X)
-    y, y_filled = rows.y.reshape((len(rows.y), -1)), filled.y.reshape((size, -1))
-    for r in range(size):
-        filled.weight[r] = rows.weight[index[r]]
-        for o in range(y.shape[1]):
-            y_filled[r, o] = y[index[r], o]
+    _gather(rows.y, index, filled.y)
+    _gather(rows.weight, index, filled.weight)
     return filled
 
 
@@ -72,6 +69,18 @@ def gather_features(X: Floats, index: Ints, batch: Floats) -> None:
         for j in range(n_features):
             into[j] = row[j]
         into[n_features] = 1
+
+
+@kernel
+def _gather(source: Array, index: Ints, into: Array) -> None:
+    """Copy the rows ``index`` of an array with one or two dimensions."""
+    if source.ndim == 1:  # numba compiles the branch that applies
+        for r in range(len(index)):
+            into[r] = source[index[r]]
+    else:
+        for r in range(len(index)):
+            for o in range(source.shape[1]):
+                into[r, o] = source[index[r], o]
 
 
 @kernel

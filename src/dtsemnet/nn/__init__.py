@@ -10,10 +10,9 @@ except ModuleNotFoundError as error:
         raise
     raise ImportError('dtsemnet.nn needs torch; install it with: pip install "dtsemnet[torch]"') from error
 
-from dtsemnet.nn.encoding import decode, encode
 from dtsemnet.nn.heads import ClassMaxPool, ConstantLeaves, Head, LeafArrays, LinearLeaves
 from dtsemnet.nn.logits import dense_logits, leaf_logits
-from dtsemnet.nn.network import DTSemNet
+from dtsemnet.nn.network import DTSemNet, decode, encode
 from dtsemnet.nn.selectors import Hardmax, IdentityStraightThrough, Selector, StraightThrough, TopK
 from dtsemnet.nn.splits import ChainSplits, LinearSplits, NormalisedSplits, Splits
 

@@ -1,9 +1,9 @@
-"""Heads: what the leaves hold, and how the network reads it.
+"""Heads: what the leaves hold, and the output of the network.
 
-A head answers three questions. ``read``: the output that training differentiates.
-``at``: the output of the tree at a leaf. ``fold``: the arrays of the leaves, for the
-tree. Classes are pooled, the logit of a class being the largest of its leaves;
-regression sums the outputs of the leaves by the weights of a selector.
+A head has three methods. ``forward`` computes the output that training
+differentiates, ``at`` the output of the tree at a leaf, and ``fold`` the arrays of
+the leaves for the tree. Classes are pooled: the logit of a class is the largest of
+its leaves. Regression sums the outputs of the leaves by the weights of a selector.
 """
 
 from __future__ import annotations
@@ -19,9 +19,6 @@ from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
 from dtsemnet.arrays import Floats
-from dtsemnet.nn.logits import leaf_logits
-from dtsemnet.nn.selectors import Selector
-from dtsemnet.tree import Topology
 
 __all__ = ["Head", "LeafArrays", "ClassMaxPool", "ConstantLeaves", "LinearLeaves"]
 
@@ -45,30 +42,40 @@ class Head(nn.Module, ABC):
     ----------
     n_leaves : int
         Number of leaves that the head has outputs for.
+    uses_selector : bool
+        Whether ``forward`` takes the weights that a selector gives the leaves; if not, it takes their logits.
     """
 
     n_leaves: int
+    uses_selector: bool
 
     @abstractmethod
-    def read(self, x: Tensor, scores: Tensor, topology: Topology, selector: Selector) -> Tensor:
-        """Compute the output of the network, in the mode it is in."""
+    def forward(self, weights: Tensor, x: Tensor, /) -> Tensor:
+        """Compute the output of the network.
+
+        Parameters
+        ----------
+        weights : Tensor of shape (n_samples, n_leaves)
+            Weights of the leaves, or their logits if the head does not use a selector.
+        x : Tensor of shape (n_samples, n_features)
+        """
 
     @abstractmethod
     def at(self, leaf: Tensor, x: Tensor) -> Tensor:
-        """Compute the output of the tree for rows ``x`` that reach ``leaf``."""
+        """Compute the output of the tree for rows ``x`` that reach ``leaf``, shape (n_samples,)."""
 
     @abstractmethod
     def fold(self) -> LeafArrays:
-        """Give the arrays of the leaves, in float64."""
+        """Return the arrays of the leaves, in float64."""
 
 
 class ClassMaxPool(Head):
     """The logit of a class is the largest among its leaves.
 
-    A tie sends the gradient to the lowest leaf. A class that no leaf holds has logit -inf. With a
+    If leaves tie, the lowest gets the gradient. A class that no leaf holds has logit -inf. With a
     temperature ``t > 0`` training pools by ``t * logsumexp(z / t)``, whose limit is the maximum;
-    ``eval()`` is the maximum always. The predicted class is that of the leaf reached, which on a
-    hyperplane can differ from the largest pooled logit.
+    ``eval()`` always takes the maximum. The predicted class is that of the leaf reached, which on a
+    hyperplane can differ from the class of the largest pooled logit.
 
     Parameters
     ----------
@@ -77,12 +84,12 @@ class ClassMaxPool(Head):
     n_classes : int
         Number of classes.
     value : array_like, shape (n_leaves, n_classes), optional
-        Class probabilities of the leaves, which a tree carries; the largest of a row, the first
-        among equals, must be at ``leaf_class``. One-hot rows if not given.
+        Class probabilities of the leaves, for the tree; the largest of a row, the first among
+        equals, must be at ``leaf_class``. One-hot rows by default.
     class_names : sequence of str, int, float or bool, optional
-        Names of the classes, which a tree carries; their numbers if not given.
+        Names of the classes, for the tree; their numbers by default.
     temperature : float, default=0.0
-        Temperature of the pool while training; may be set between epochs.
+        Temperature of the pool in training; may be set between epochs.
 
     Examples
     --------
@@ -91,6 +98,7 @@ class ClassMaxPool(Head):
     [[0.0, -1.0, -inf]]
     """
 
+    uses_selector = False
     leaf_class: Tensor
     value: Tensor
     _leaf: Tensor
@@ -130,36 +138,28 @@ class ClassMaxPool(Head):
         self.register_buffer("value", table)
         self.register_buffer("_leaf", torch.arange(len(classes)), persistent=False)
 
-    def forward(self, logits: Tensor) -> Tensor:
-        """Pool the logits of the leaves, (n_samples, n_leaves), into those of the classes."""
+    def forward(self, logits: Tensor, x: Tensor | None = None) -> Tensor:
+        """Pool the logits of the leaves, (n_samples, n_leaves), into those of the classes; ``x`` is not read."""
         leaf = self._best_leaf(logits.detach())
         empty = leaf == self.n_leaves
         # -inf, not 0: the reached leaf has logit 0, so a class that no leaf holds would tie with it.
         top = logits.gather(1, leaf.masked_fill(empty, 0)).masked_fill(empty, -math.inf)
         return self._smooth(logits, top.detach()) if self.training and self.temperature > 0 else top
 
-    def read(self, x: Tensor, scores: Tensor, topology: Topology, selector: Selector) -> Tensor:
-        """Pool the classes; all leaves take part, so there is nothing to select."""
-        pooled: Tensor = self(leaf_logits(scores, topology))
-        return pooled
-
     def at(self, leaf: Tensor, x: Tensor) -> Tensor:
-        """Give the class of the leaf."""
         return self.leaf_class[leaf]
 
     def fold(self) -> LeafArrays:
-        """Give the class probabilities and the names."""
         return LeafArrays(_float64(self.value), class_names=self.class_names)
 
     def extra_repr(self) -> str:
-        """Show the sizes and the temperature."""
         return f"{self.n_leaves} leaves, {self.n_classes} classes, temperature={self.temperature}"
 
     def _best_leaf(self, logits: Tensor) -> Tensor:
-        """Find the lowest leaf with the largest logit of each class, ``n_leaves`` where a class has none."""
+        """Find the lowest leaf with the largest logit of each class, ``n_leaves`` if a class has none."""
         owner = self.leaf_class.expand_as(logits)
         top = logits.new_full((len(logits), self.n_classes), -math.inf).scatter_reduce(1, owner, logits, "amax")
-        # A nan equals nothing, itself included, and must come through.
+        # A nan equals nothing, not even itself, and must not be lost.
         best = torch.where((logits == top.gather(1, owner)) | logits.isnan(), self._leaf, self.n_leaves)
         none = best.new_full(top.shape, self.n_leaves)
         return none.scatter_reduce(1, owner, best, "amin")
@@ -171,13 +171,14 @@ class ClassMaxPool(Head):
         owner = self.leaf_class.expand_as(logits)
         share = ((logits - shift.gather(1, owner)) / self.temperature).exp()
         total = torch.zeros_like(top).scatter_add(1, owner, share)
-        # The 1 keeps log(0) and its infinite slope out of the graph.
+        # The 1 keeps log(0) and its infinite derivative out of the graph.
         return shift + self.temperature * total.masked_fill(void, 1.0).log() + top.where(void, 0.0)
 
 
 class _Leaves(Head):
-    """Regression: every leaf has an output, a selector weighs them, in ``eval()`` the guard clips."""
+    """Regression: every leaf has an output, a selector weighs them, and in ``eval()`` the guard clips the result."""
 
+    uses_selector = True
     value: nn.Parameter
     lower: Tensor | None
     upper: Tensor | None
@@ -195,25 +196,9 @@ class _Leaves(Head):
         self.register_buffer("upper", self._bound("upper", upper))
 
     def forward(self, weights: Tensor, x: Tensor) -> Tensor:
-        """Sum the outputs of the leaves.
-
-        Parameters
-        ----------
-        weights : Tensor of shape (n_samples, n_leaves)
-            What a selector returned: any weights while training, one-hot rows in ``eval()``.
-        x : Tensor of shape (n_samples, n_features)
-
-        Returns
-        -------
-        Tensor of shape (n_samples, n_outputs)
-        """
-        # Reading one leaf is not only less work: 0 * inf of a leaf far away would be nan.
+        """Sum the outputs of the leaves by their weights; in ``eval()`` take the leaf of largest weight."""
+        # One leaf is not only less work: 0 * inf of another leaf would be nan.
         return self.mix(weights, x) if self.training else self.at(weights.argmax(dim=1), x)
-
-    def read(self, x: Tensor, scores: Tensor, topology: Topology, selector: Selector) -> Tensor:
-        """Sum the outputs of the leaves that the selector takes."""
-        output: Tensor = self(selector.weigh(scores, topology), x)
-        return output
 
     def at(self, leaf: Tensor, x: Tensor) -> Tensor:
         """Compute the output of a leaf, clipped to its guard."""
@@ -231,12 +216,10 @@ class _Leaves(Head):
         """Compute the unclipped output of one leaf per row."""
 
     def fold(self) -> LeafArrays:
-        """Give the outputs and the guard."""
         lower, upper = (None if bound is None else _float64(bound) for bound in (self.lower, self.upper))
         return LeafArrays(_float64(self.value), None, lower, upper)
 
     def extra_repr(self) -> str:
-        """Show the sizes."""
         return f"{self.n_leaves} leaves, {self.n_outputs} outputs"
 
     def _bound(self, name: str, bound: ArrayLike | Tensor | None) -> Tensor | None:
@@ -278,11 +261,9 @@ class ConstantLeaves(_Leaves):
         super().__init__(value, lower, upper)
 
     def mix(self, weights: Tensor, x: Tensor) -> Tensor:
-        """Sum the constants by their weights."""
         return weights @ self.value
 
     def single(self, leaf: Tensor, x: Tensor) -> Tensor:
-        """Look the constant up."""
         return self.value[leaf]
 
 
@@ -296,7 +277,7 @@ class LinearLeaves(_Leaves):
     value : array_like, shape (n_leaves, n_outputs)
         Intercepts to start from; they are trained.
     lower, upper : array_like, shape (n_leaves, n_outputs), optional
-        Guard that clips the output in ``eval()``, where a linear model extrapolates too far.
+        Guard that clips the output in ``eval()``, if a linear model extrapolates too far.
 
     Examples
     --------
@@ -321,16 +302,13 @@ class LinearLeaves(_Leaves):
         self.coef = nn.Parameter(slopes)
 
     def mix(self, weights: Tensor, x: Tensor) -> Tensor:
-        """Evaluate all linear models in one product and sum them by their weights."""
         output = nn.functional.linear(x, self.coef.flatten(0, 1), self.value.flatten())
         return torch.bmm(weights.unsqueeze(1), output.view(len(x), self.n_leaves, self.n_outputs)).squeeze(1)
 
     def single(self, leaf: Tensor, x: Tensor) -> Tensor:
-        """Evaluate the linear models of one leaf per row."""
         return torch.bmm(self.coef[leaf], x.unsqueeze(2)).squeeze(2) + self.value[leaf]
 
     def fold(self) -> LeafArrays:
-        """Give the linear models and the guard."""
         return super().fold()._replace(coef=_float64(self.coef))
 
 
@@ -339,7 +317,7 @@ def _copy(array: ArrayLike | Tensor) -> Tensor:
 
 
 def _real(array: ArrayLike | Tensor) -> Tensor:
-    """Copy into a tensor of real numbers, in the dtype given where that is real."""
+    """Copy into a tensor of floats, in the dtype given if that is a float type."""
     tensor = _copy(array)
     return tensor if tensor.is_floating_point() else tensor.to(torch.get_default_dtype())
 

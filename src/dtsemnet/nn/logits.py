@@ -5,9 +5,9 @@ The logit of a leaf is minus the sum of the margins violated on its path,
     z_j = - sum over splits i above j of (relu(s_i) if j lies left of i, relu(-s_i) if right).
 
 It is 0 for the leaf that x reaches and negative for the others, whatever the
-rounding. When x lies on a hyperplane several are 0, and the leftmost is the leaf
-reached. The paper's last layer adds ``sum_i |s_i|`` to every leaf alike; it is here
-too, for what depends on that number (the identity straight-through estimator).
+rounding. If x lies on a hyperplane several are 0, and the leftmost is the leaf
+reached. The paper's last layer adds ``sum_i |s_i|`` to every leaf; it is here too,
+for what depends on that number (the identity straight-through estimator).
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ __all__ = ["leaf_logits", "dense_logits"]
 def leaf_logits(scores: Tensor, topology: Topology) -> Tensor:
     """Compute the logits of all leaves: minus the margins violated on their paths.
 
-    Small and deep narrow trees are one product with a fixed matrix, the others go one level at a
-    time. Both are exact where it counts: the leaf reached has logit 0, no leaf has more.
+    Small trees and deep narrow ones are one product with a fixed matrix, the others are computed one
+    level at a time. Both are exact where it matters: the leaf reached has logit 0, no leaf has more.
 
     Parameters
     ----------
@@ -57,8 +57,8 @@ def dense_logits(scores: Tensor, topology: Topology) -> Tensor:
     """Compute the paper's last layer: the margins of all splits but those that a leaf violates.
 
     In exact arithmetic this is ``leaf_logits(scores, topology) + scores.abs().sum(1, keepdim=True)``.
-    In floating point the largest entry can be a wrong leaf where scores span many magnitudes, so
-    predictions never rest on it.
+    In floating point the largest entry can be a wrong leaf if scores span many magnitudes, so
+    predictions never use it.
 
     Parameters
     ----------
@@ -81,28 +81,28 @@ def dense_logits(scores: Tensor, topology: Topology) -> Tensor:
 
 
 def _logits_by_level(scores: Tensor, topology: Topology) -> Tensor:
-    """Go down the tree with the batch as the last axis, so that the inner loops run over rows."""
+    """Go down the tree level by level, with the batch as the last axis so that the inner loops run over rows."""
     if not topology.n_splits:
-        return scores.sum(dim=1, keepdim=True)  # zeros that stay in the graph, so that backward() has a way
+        return scores.sum(dim=1, keepdim=True)  # zeros that stay in the graph, so that backward() works
     plan = _level_plan(topology, scores.device)
     score = scores.t()
     margin = torch.split_with_sizes(torch.stack([score, -score], dim=1).relu(), plan.sizes)
-    frontier, found = 0 - margin[0].flatten(0, 1), []
+    frontier, ended = 0 - margin[0].flatten(0, 1), []
     for violated, turn in zip(margin[1:], plan.turns):
         if turn is not None:
-            found.append(frontier.index_select(0, turn.leaves))
+            ended.append(frontier.index_select(0, turn.leaves))
             frontier = frontier.index_select(0, turn.inner)
         frontier = (frontier.unsqueeze(1) - violated).flatten(0, 1)
-    if found:
-        frontier = torch.cat([*found, frontier]).index_select(0, plan.order)
+    if ended:
+        frontier = torch.cat([*ended, frontier]).index_select(0, plan.order)
     return frontier.t()
 
 
 def _logits_by_product(scores: Tensor, topology: Topology) -> Tensor:
     """Multiply the margins with minus the 0/1 matrix of paths: products with 0 and 1 round nothing away."""
-    # hardtanh is relu with a lid, its derivative at 0 is 0 too; the lid keeps 0 * inf = nan out of the product.
-    lid = torch.finfo(scores.dtype).max
-    margin = F.hardtanh(torch.cat([scores, -scores], dim=1), 0.0, lid)
+    # hardtanh is relu with an upper limit, its derivative at 0 is 0 too; the limit keeps 0 * inf = nan out.
+    limit = torch.finfo(scores.dtype).max
+    margin = F.hardtanh(torch.cat([scores, -scores], dim=1), 0.0, limit)
     return margin @ _violation_matrix(topology, scores.dtype, scores.device)
 
 
@@ -114,7 +114,7 @@ def _product_pays(topology: Topology) -> bool:
 
 
 def _product_is_exact(scores: Tensor) -> bool:
-    """Tell whether a product keeps float32 as it is; TF32, bfloat16 and autocast can round a margin to 0."""
+    """Check that a product does not round float32; TF32, bfloat16 and autocast can round a margin to 0."""
     return (
         scores.device.type == "cpu"
         and scores.dtype in (torch.float32, torch.float64)
@@ -143,7 +143,7 @@ def _delta(topology: Topology, dtype: torch.dtype, device: torch.device) -> Tens
 
 
 class _Turn(NamedTuple):
-    """Places in a frontier that has leaves: those, and the splits that go on."""
+    """Indices in a level that has leaves: the leaves, and the splits."""
 
     leaves: Tensor
     inner: Tensor

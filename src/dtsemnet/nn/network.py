@@ -1,26 +1,32 @@
 """DTSemNet: the network whose output is the tree's, for every input.
 
-Four parts: the shape of the tree, a split layer that scores the input at every
-split, a selector that weighs the leaves, a head that says what the leaves hold.
-Only the parts vary; the network passes the scores on to the head.
+It has four parts: the shape of the tree, a split layer that scores the input at
+every split, a selector that weighs the leaves, and a head that holds the outputs of
+the leaves. Only the parts vary.
+
+``encode`` builds the network of a tree and ``decode`` reads the tree off a network.
+The arrays of the tree become the parameters of the network and return bit for bit,
+names and guard included. What was trained in other coordinates (chains, norms) is
+folded into the hyperplanes by ``decode``, in float64.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Self, overload
+from collections.abc import Sequence
+from typing import Self
 
 import torch
 from torch import Tensor, nn
 
-from dtsemnet.nn.heads import ClassMaxPool, Head, LinearLeaves
+from dtsemnet.arrays import Floats
+from dtsemnet.nn.heads import ClassMaxPool, ConstantLeaves, Head, LinearLeaves
 from dtsemnet.nn.logits import leaf_logits
 from dtsemnet.nn.selectors import Hardmax, Selector, TopK
 from dtsemnet.nn.splits import LinearSplits, Splits
-from dtsemnet.tree import Topology
+from dtsemnet.tree import Topology, Tree
 
-__all__ = ["DTSemNet"]
+__all__ = ["DTSemNet", "decode", "encode"]
 
 
 class DTSemNet(nn.Module):
@@ -33,11 +39,11 @@ class DTSemNet(nn.Module):
     splits : Splits
         Layer from inputs to scores, one column per split.
     selector : Selector
-        Weighs the leaves for a head that sums over them; a class pool takes all leaves and asks none.
+        Weighs the leaves for a head that sums over them; a class pool reads all leaves and does not use it.
     head : Head
         Outputs of the leaves.
     feature_names : sequence of str, optional
-        Names of the inputs, which the decoded tree carries.
+        Names of the inputs, for the decoded tree.
 
     Examples
     --------
@@ -95,7 +101,7 @@ class DTSemNet(nn.Module):
         selector: Selector | None = None,
         generator: torch.Generator | None = None,
     ) -> Self:
-        """Build a complete tree with plain splits and linear leaves, trained by Top-4 unless told otherwise.
+        """Build a complete tree with plain splits and linear leaves, trained by Top-4 by default.
 
         Examples
         --------
@@ -111,15 +117,14 @@ class DTSemNet(nn.Module):
 
     def scores(self, x: Tensor) -> Tensor:
         """Score inputs (n_samples, n_features) at every split: (n_samples, n_splits)."""
-        scores: Tensor = self.splits(x)
-        return scores
+        return self.splits(x)
 
     def leaf_logits(self, x: Tensor) -> Tensor:
         """Compute the logits of all leaves, 0 for the leaf reached: (n_samples, n_leaves)."""
         return leaf_logits(self.scores(x), self.topology)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Compute what a loss is taken of.
+        """Compute the output that training differentiates.
 
         Parameters
         ----------
@@ -131,27 +136,93 @@ class DTSemNet(nn.Module):
             Logits of the classes, (n_samples, n_classes), from a class pool; outputs,
             (n_samples, n_outputs), from regression leaves.
         """
-        return self.head.read(x, self.scores(x), self.topology, self.selector)
+        scores = self.scores(x)
+        weigh = self.selector.weigh if self.head.uses_selector else leaf_logits
+        return self.head(weigh(scores, self.topology), x)
+
+    def leaf(self, x: Tensor) -> Tensor:
+        """Find the number of the leaf that each row reaches, shape (n_samples,), as ``Tree.apply`` does."""
+        return self.leaf_logits(x).argmax(dim=1)
 
     def predict(self, x: Tensor) -> Tensor:
         """Compute the output of the tree: class numbers (n_samples,) or guarded outputs (n_samples, n_outputs).
 
-        Selector and pooling temperature have no say here. A batch norm has: call ``eval()`` first.
+        Selector and pooling temperature have no effect. A batch norm has one: call ``eval()`` first.
         """
-        return self.head.at(self.apply(x), x)
+        return self.head.at(self.leaf(x), x)
 
-    @overload
-    def apply(self, fn: Callable[[nn.Module], None], /) -> Self: ...
 
-    @overload
-    def apply(self, fn: Tensor, /) -> Tensor: ...
+def encode(tree: Tree) -> DTSemNet:
+    """Build the network of a tree, in float64 and in ``eval()``.
 
-    def apply(self, fn: Callable[[nn.Module], None] | Tensor, /) -> Self | Tensor:
-        """Find the number of the leaf that each row of a tensor reaches, as ``Tree.apply`` does.
+    Its selector is the hardmax; to train it, set another one and call ``train()``.
 
-        Given a function instead, call it on every module inside, as any torch module does: the name
-        is the tree's and torch's, and parents use the latter to initialise their parts.
-        """
-        if isinstance(fn, Tensor):
-            return self.leaf_logits(fn).argmax(dim=1)
-        return super().apply(fn)
+    Parameters
+    ----------
+    tree : Tree
+
+    Returns
+    -------
+    DTSemNet
+        On equal scores its leaf and its output are the tree's.
+
+    Examples
+    --------
+    >>> from dtsemnet.tree import Topology, Tree
+    >>> tree = Tree(Topology([[-1, -2]]), [[1.0, -2.0]], [0.5], [[3.0], [4.0]])
+    >>> encode(tree).predict(torch.tensor([[1.0, 0.0], [0.0, 1.0]], dtype=torch.float64)).tolist()
+    [[4.0], [3.0]]
+    >>> decode(encode(tree)) == tree
+    True
+    """
+    splits = LinearSplits.from_arrays(_tensor(tree.weight), _tensor(tree.bias))
+    return DTSemNet(tree.topology, splits, Hardmax(), _head(tree), feature_names=tree.feature_names).eval()
+
+
+def decode(net: DTSemNet, feature_names: Sequence[str] | None = None) -> Tree:
+    """Build the tree of a network; ``decode(encode(tree)) == tree``.
+
+    Parameters
+    ----------
+    net : DTSemNet
+        In any dtype and mode, on any device; the tree is that of ``eval()``.
+    feature_names : sequence of str, optional
+        Names of the inputs; by default those of the network.
+
+    Returns
+    -------
+    Tree
+
+    Examples
+    --------
+    >>> decode(DTSemNet.classifier(4, 3, max_depth=2)).weight.shape
+    (3, 4)
+    """
+    weight, bias = net.splits.fold()
+    leaves = net.head.fold()
+    return Tree(
+        net.topology,
+        weight.numpy(),
+        bias.numpy(),
+        leaves.value,
+        leaves.coef,
+        leaves.lower,
+        leaves.upper,
+        feature_names=net.feature_names if feature_names is None else feature_names,
+        class_names=leaves.class_names,
+    )
+
+
+def _head(tree: Tree) -> Head:
+    value = _tensor(tree.value)
+    if tree.class_names is not None:
+        return ClassMaxPool(tree.leaf_class, value.shape[1], value, tree.class_names)
+    lower, upper = (None if bound is None else _tensor(bound) for bound in (tree.lower, tree.upper))
+    if tree.coef is not None:
+        return LinearLeaves(_tensor(tree.coef), value, lower, upper)
+    return ConstantLeaves(value, lower, upper)
+
+
+def _tensor(array: Floats) -> Tensor:
+    # A copy: the arrays of a tree are read-only, and a tensor cannot be.
+    return torch.tensor(array)

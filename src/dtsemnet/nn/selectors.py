@@ -1,10 +1,10 @@
 """Selectors: from the logits of the leaves to their weights in the output.
 
-The tree takes one leaf, and that choice has no gradient. A selector is the function
-that training puts in its place: Top-k weighs the k best leaves by a softmax with
-temperature and is optimised as it is, a straight-through estimator keeps the choice
-and borrows a gradient. In ``eval()`` every selector is the hardmax, and a tie goes
-to the lowest index, the leaf that the tree reaches.
+The tree takes one leaf, and that choice has no gradient. A selector replaces it in
+training: Top-k weighs the k best leaves by a softmax with temperature and is
+optimised as it is; a straight-through estimator keeps the choice and borrows a
+gradient. In ``eval()`` every selector is the hardmax, and a tie goes to the lowest
+index, the leaf that the tree reaches.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["Selector", "Hardmax", "TopK", "StraightThrough", "IdentityStraightTh
 
 
 class Selector(nn.Module, ABC):
-    """Base of the selectors: a subclass says in ``select`` what happens while training."""
+    """Base of the selectors: a subclass defines in ``select`` what happens in training."""
 
     def forward(self, logits: Tensor) -> Tensor:
         """Weigh the leaves.
@@ -40,12 +40,14 @@ class Selector(nn.Module, ABC):
 
     @abstractmethod
     def select(self, logits: Tensor) -> Tensor:
-        """Weigh the leaves as training does."""
+        """Weigh the leaves in training; arguments and result are those of ``forward``."""
 
     def weigh(self, scores: Tensor, topology: Topology) -> Tensor:
-        """Weigh the leaves of a tree from the scores of its splits."""
-        weights: Tensor = self(leaf_logits(scores, topology))
-        return weights
+        """Weigh the leaves of a tree from the scores of its splits, (n_samples, n_splits).
+
+        Override it for weights that are not a function of the leaf logits.
+        """
+        return self(leaf_logits(scores, topology))
 
 
 class Hardmax(Selector):
@@ -58,7 +60,6 @@ class Hardmax(Selector):
     """
 
     def select(self, logits: Tensor) -> Tensor:
-        """Take the first of the largest logits."""
         return _one_hot(logits)
 
 
@@ -66,15 +67,15 @@ class TopK(Selector):
     """Softmax with temperature over the k largest logits, zero elsewhere.
 
     Forward and backward are one function, piecewise smooth. Splits off the paths of the k leaves get
-    no gradient. ``k = 1`` is the one-hot vector, cut off from the graph, so that an optimiser with
-    momentum leaves the splits where they are. Both attributes may be set between epochs.
+    no gradient. ``k = 1`` is the one-hot vector, cut off from the graph, so that an optimizer with
+    momentum does not change the splits. Both attributes may be set between epochs.
 
     Parameters
     ----------
     k : int
-        Number of leaves kept, at least 1; more than there are means all of them.
+        Number of leaves kept, at least 1; all leaves if the tree has fewer.
     temperature : float, default=0.5
-        Divides the logits, the paper's value for most data sets; the smaller, the harder.
+        Divides the logits; the smaller, the harder. The default is the paper's for most data sets.
 
     Examples
     --------
@@ -94,7 +95,6 @@ class TopK(Selector):
         self.temperature = _positive(temperature)
 
     def select(self, logits: Tensor) -> Tensor:
-        """Apply the softmax to the k largest logits."""
         if self.k == 1:
             return _one_hot(logits)
         if self.k < logits.shape[1]:
@@ -102,20 +102,19 @@ class TopK(Selector):
         return torch.softmax(logits / self.temperature, dim=1)
 
     def extra_repr(self) -> str:
-        """Show the two attributes."""
         return f"k={self.k}, temperature={self.temperature}"
 
 
 class StraightThrough(Selector):
     """One-hot vector forward; backward through the softmax of all logits.
 
-    A baseline: forward and backward are different functions. The softmax Jacobian does not see what
-    is added to all logits alike, so this is also the estimator on the paper's dense logits.
+    A baseline: forward and backward are different functions. The softmax Jacobian does not depend on
+    a number added to all logits, so this is also the estimator on the paper's dense logits.
 
     Parameters
     ----------
     temperature : float, default=1.0
-        Temperature of the softmax whose Jacobian stands in for the missing one.
+        Temperature of the softmax whose Jacobian replaces the missing one.
 
     Examples
     --------
@@ -130,21 +129,19 @@ class StraightThrough(Selector):
         self.temperature = _positive(temperature)
 
     def select(self, logits: Tensor) -> Tensor:
-        """Take the one-hot vector, with the gradient of the softmax."""
         soft = torch.softmax(logits / self.temperature, dim=1)
         return _replace(soft, _one_hot(logits))
 
     def extra_repr(self) -> str:
-        """Show the temperature."""
         return f"temperature={self.temperature}"
 
 
 class IdentityStraightThrough(Selector):
     """One-hot vector forward; backward the identity, as the paper writes the estimator.
 
-    The identity, unlike a softmax, sees what is added to all logits alike, so it is the paper's estimator
-    on the paper's dense logits alone. Within a network it therefore takes the one-hot vector from the
-    exact logits and hands the gradient to the dense ones; called by hand, give it ``dense_logits``.
+    The identity, unlike a softmax, depends on a number added to all logits, so it is the paper's
+    estimator on the paper's dense logits only. In a network it therefore takes the one-hot vector from
+    the exact logits and passes the gradient to the dense ones; on its own, give it ``dense_logits``.
 
     Examples
     --------
@@ -155,11 +152,9 @@ class IdentityStraightThrough(Selector):
     """
 
     def select(self, logits: Tensor) -> Tensor:
-        """Take the one-hot vector, with the gradient of the identity."""
         return _replace(logits, _one_hot(logits))
 
     def weigh(self, scores: Tensor, topology: Topology) -> Tensor:
-        """Choose by the exact logits, send the gradient to the dense ones."""
         chosen = _one_hot(leaf_logits(scores.detach(), topology))
         return _replace(dense_logits(scores, topology), chosen) if self.training else chosen
 

@@ -1,8 +1,8 @@
 """Split layers: from inputs to the scores of the splits.
 
-Every layer is affine in x, so whatever it trains, it folds into the one hyperplane
-per split that the tree holds: ``scores = A x + b``. Plain splits fold without a
-change, a chain of linear layers and a batch norm fold to float64 rounding.
+Every layer is affine in x, so that it folds into the one hyperplane per split that
+the tree holds: ``scores = A x + b``. Plain splits fold bit for bit, a chain of
+linear layers and a batch norm to float64 rounding.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["Splits", "LinearSplits", "ChainSplits", "NormalisedSplits"]
 
 
 class Splits(nn.Module, ABC):
-    """Base of the split layers: ``forward`` scores a batch, ``fold`` gives the hyperplanes.
+    """Base of the split layers: ``forward`` scores a batch, ``fold`` returns the hyperplanes.
 
     Attributes
     ----------
@@ -38,26 +38,25 @@ class Splits(nn.Module, ABC):
     def fold(self) -> tuple[Tensor, Tensor]:
         """Fold the layer into ``A`` (n_splits, n_features) and ``b`` (n_splits,), in float64.
 
-        The function is that of ``eval()``: a batch norm counts with its running statistics.
+        The function is that of ``eval()``: a batch norm uses its running statistics.
         """
 
     def extra_repr(self) -> str:
-        """Show the sizes."""
         return f"{self.n_features} features, {self.n_splits} splits"
 
 
 class LinearSplits(Splits):
-    """One hyperplane per split, as the tree has it.
+    """One hyperplane per split, as in the tree.
 
-    Weights and biases start uniform in ``1 / sqrt(n_features)`` around 0, torch's start of a linear
-    layer and the paper's.
+    Weights and biases start uniform within ``1 / sqrt(n_features)`` of 0, as in torch's linear layer
+    and in the paper.
 
     Parameters
     ----------
     n_features, n_splits : int
         Columns of the input and of the output; no split at all is allowed.
     generator : torch.Generator, optional
-        Source of the start; torch's global one if not given.
+        Source of the random start; torch's global generator by default.
 
     Examples
     --------
@@ -83,11 +82,9 @@ class LinearSplits(Splits):
         return layer
 
     def forward(self, x: Tensor) -> Tensor:
-        """Score a batch."""
         return nn.functional.linear(x, self.weight, self.bias)
 
     def fold(self) -> tuple[Tensor, Tensor]:
-        """Give weight and bias, bit for bit when they are float64 or float32."""
         return _float64(self.weight), _float64(self.bias)
 
 
@@ -95,18 +92,18 @@ class ChainSplits(Splits):
     """Linear layers in a row, with nothing between them: more parameters, the same functions.
 
     The widths are ``n_features -> f1 * n_splits -> f2 * n_splits -> ... -> n_splits``. Gradient descent
-    takes another way through the same hyperplanes, which helps on some data sets.
+    takes another path through the same hyperplanes, which helps on some data sets.
 
     Parameters
     ----------
     n_features, n_splits : int
         Columns of the input and of the output.
     factors : sequence of int, default=(6, 6)
-        Widths of the layers between, in multiples of ``n_splits``; the paper's most frequent choice.
+        Widths of the hidden layers, in multiples of ``n_splits``; the default is the paper's most frequent choice.
     orthogonal : bool, default=False
-        Start from orthogonal matrices in place of uniform ones. Biases start at 0 either way.
+        Start from orthogonal matrices instead of uniform ones. Biases start at 0 either way.
     generator : torch.Generator, optional
-        Source of the start; torch's global one if not given.
+        Source of the random start; torch's global generator by default.
 
     Examples
     --------
@@ -140,13 +137,11 @@ class ChainSplits(Splits):
         self.biases = nn.ParameterList(nn.Parameter(torch.zeros(rows)) for rows in widths[1:])
 
     def forward(self, x: Tensor) -> Tensor:
-        """Score a batch."""
         for weight, bias in zip(self.weights, self.biases):
             x = nn.functional.linear(x, weight, bias)
         return x
 
     def fold(self) -> tuple[Tensor, Tensor]:
-        """Multiply the layers out."""
         weight = torch.eye(self.n_features, dtype=torch.float64)
         offset = torch.zeros(self.n_features, dtype=torch.float64)
         for factor, bias in zip(self.weights, self.biases):
@@ -155,9 +150,9 @@ class ChainSplits(Splits):
 
 
 class NormalisedSplits(Splits):
-    """Batch norm behind a split layer: scores of one scale, so that one temperature fits all splits.
+    """Batch norm after a split layer: scores of one scale, so that one temperature fits all splits.
 
-    Training normalises by the batch, ``eval()`` by running statistics, and these are what is folded.
+    Training normalises by the batch, ``eval()`` by running statistics; the latter are folded.
 
     Parameters
     ----------
@@ -178,13 +173,11 @@ class NormalisedSplits(Splits):
         self.norm = nn.BatchNorm1d(inner.n_splits)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Score a batch."""
         scores: Tensor = self.inner(x)
         # A tree without splits has nothing to normalise, and batch norm refuses an empty axis.
         return self.norm(scores) if self.n_splits else scores
 
     def fold(self) -> tuple[Tensor, Tensor]:
-        """Fold the running statistics, the scale and the shift into the inner layer."""
         weight, bias = self.inner.fold()
         mean, variance = self.norm.running_mean, self.norm.running_var
         assert mean is not None

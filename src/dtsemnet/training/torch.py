@@ -141,7 +141,7 @@ class _TorchEngine(ABC):
 
     def reached(self, X: Floats) -> Ints:
         with torch.no_grad():
-            leaf = [_array(self.network.apply(part)) for part in torch.split(self._tensor(X), BLOCK)]
+            leaf = [_array(self.network.leaf(part)) for part in torch.split(self._tensor(X), BLOCK)]
         return np.concatenate(leaf) if leaf else np.empty(0, np.int64)
 
     def digest(self) -> bytes:

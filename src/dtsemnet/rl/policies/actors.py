@@ -60,8 +60,8 @@ class DealtPool(ClassMaxPool):
     def __init__(self, n_leaves: int, n_classes: int) -> None:
         super().__init__(torch.arange(n_leaves) % n_classes, n_classes)
 
-    def forward(self, logits: Tensor) -> Tensor:
-        """Pool the logits of the leaves, (n_samples, n_leaves), into those of the classes."""
+    def forward(self, logits: Tensor, x: Tensor | None = None) -> Tensor:
+        """Pool the logits of the leaves, (n_samples, n_leaves), into those of the classes; ``x`` is not read."""
         if missing := -self.n_leaves % self.n_classes:
             logits = nn.functional.pad(logits, (0, missing), value=-torch.inf)
         table = logits.reshape(len(logits), -1, self.n_classes)

@@ -109,7 +109,7 @@ def leaf_evolution(
 
     def look() -> None:
         with torch.no_grad():
-            counts = torch.bincount(net.apply(inputs), minlength=2**max_depth)
+            counts = torch.bincount(net.leaf(inputs), minlength=2**max_depth)
             rows.append(sorted(counts.tolist(), reverse=True))
             errors.append(float((net.predict(inputs)[:, 0] - target).square().mean().sqrt()))
 

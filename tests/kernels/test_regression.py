@@ -1,0 +1,49 @@
+"""Regression: gradients against finite differences, and what the selectors leave unchanged."""
+
+import numpy as np
+import pytest
+
+from dtsemnet.kernels.logits import choices
+from dtsemnet.training import ALL, Regression, RegressionParameters, Rows, Step, cpu_engine
+from dtsemnet.tree import Topology
+from gradients import SHAPES, assert_gradients_are_slopes, gradients_of
+
+N_SAMPLES, N_FEATURES = 8, 3
+
+
+@pytest.mark.parametrize("topology", SHAPES, ids=repr)
+@pytest.mark.parametrize("linear", [True, False])
+@pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "huber", "quantile"])
+@pytest.mark.parametrize(("selector", "k"), [("top_k", 1), ("top_k", 2), ("top_k", ALL), ("augmented", 1)])
+def test_leaf_gradients(topology, linear, loss, selector, k):
+    rng = np.random.default_rng(1)
+    rows = Rows(
+        rng.standard_normal((N_SAMPLES, N_FEATURES)), rng.standard_normal((N_SAMPLES, 2)), rng.random(N_SAMPLES) + 0.5
+    )
+    parameters = RegressionParameters(
+        rng.standard_normal((topology.n_splits, N_FEATURES + 1)),
+        rng.standard_normal((topology.n_leaves * 2, N_FEATURES + 1 if linear else 1)),
+    )
+    step = Step(0.1, k=k, temperature=0.5, selector=selector)
+    assert_gradients_are_slopes(Regression(2, linear, loss, 0.3), topology, rows, parameters, step)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_top_k_leaves_splits_off_the_k_paths_alone(k):
+    rng = np.random.default_rng(2)
+    topology = Topology.complete(4)
+    X = rng.standard_normal((1, N_FEATURES))
+    parameters = RegressionParameters(
+        rng.standard_normal((topology.n_splits, N_FEATURES + 1)),
+        rng.standard_normal((topology.n_leaves, N_FEATURES + 1)),
+    )
+    rows = Rows(X, np.ones((1, 1)), np.ones(1))
+    engine = cpu_engine(Regression(), topology, rows, parameters)
+    _, gradients = gradients_of(engine, rows, Step(0.1, k=k, temperature=0.5))
+    scores = X @ parameters.splits[:, :-1].T + parameters.splits[:, -1]
+    selected = choices(scores, topology.children, k)[0]
+    on_paths = np.unique(topology.paths.split[selected])
+    touched = np.flatnonzero(np.abs(gradients["splits"]).sum(axis=1))
+    assert set(touched) <= set(on_paths)
+    assert (len(touched) > 0) == (k > 1)
+    assert (np.flatnonzero(np.abs(gradients["leaves"]).sum(axis=1)) == np.sort(selected)).all()
