@@ -15,8 +15,7 @@ from sklearn.datasets import load_diabetes, load_digits, load_iris
 
 from dtsemnet import DTSemNetClassifier, DTSemNetRegressor
 from dtsemnet.plot import plot_history, plot_importance, plot_leaves, plot_regions, plot_tree, plot_weights_image
-from dtsemnet.plot.style import class_colors
-from dtsemnet.tree import Topology, Tree
+from dtsemnet.tree import Topology, Tree, class_colors
 from strategies import KINDS, points, trees
 
 

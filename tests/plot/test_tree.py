@@ -15,8 +15,7 @@ from matplotlib.colors import to_hex
 from numpy.testing import assert_allclose
 
 from dtsemnet.plot import plot_tree
-from dtsemnet.plot.layout import lay_out
-from dtsemnet.plot.room import Wanted, make_plan
+from dtsemnet.plot.layout import Contents, lay_out, make_room
 from dtsemnet.plot.style import ACCENT
 from dtsemnet.tree import Column, Encoder, Model, TanhScale, Topology, Tree
 from strategies import KINDS, points, topologies, trees, wild_trees
@@ -176,7 +175,7 @@ def test_drawings_shrink_into_the_axes_given(size):
 @settings(max_examples=40)
 @given(topologies(max_splits=30), st.floats(4, 16), st.booleans())
 def test_plans_keep_nodes_apart(topology, width, pictures):
-    plan = make_plan(layout := lay_out(topology), Wanted(4, 2, pictures), width, None)
+    plan = make_room(layout := lay_out(topology), Contents(4, 2, pictures), width, None)
     for level, form in enumerate(plan.levels):
         nodes = [(x, form.split_width) for x in plan.split_x[layout.split_depth == level]]
         nodes += [(x, form.leaf_width) for x in plan.leaf_x[layout.leaf_depth == level]]
@@ -242,7 +241,7 @@ def test_categories_missing_values_and_output_maps_are_drawn():
     [
         ({"image_shape": (2, 2)}, "6 pixels"),
         ({"max_terms": 0}, "at least 1"),
-        ({"x": [[0.0] * 6] * 2}, "one sample, got 2"),
+        ({"x": [[0.0] * 6] * 2}, "one row of 6 values, got shape"),
         ({"y": ["ham"]}, "without X"),
         ({"X": np.zeros((1, 6)), "y": ["tofu"]}, "none of the classes"),
         ({"X": np.zeros((0, 6))}, "no rows"),

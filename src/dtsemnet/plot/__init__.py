@@ -1,7 +1,7 @@
 """Drawings of trees, on matplotlib axes. Each is a function of a Tree, a Model or a fitted estimator."""
 
 try:
-    import matplotlib  # noqa: F401  (asked for here, so that the error names the extra once for all plots)
+    import matplotlib  # noqa: F401  (imported here, so that the error names the extra once for all plots)
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
         "dtsemnet.plot needs matplotlib, which is not installed; install dtsemnet[plot].", name=error.name

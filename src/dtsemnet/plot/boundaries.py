@@ -21,11 +21,11 @@ __all__ = ["Plane", "boundaries"]
 
 @dataclass(frozen=True)
 class Plane:
-    """A point with a value for each column, and two directions; a direction is 0 in columns that stay as they are."""
+    """A point with a value for each column, and two directions; a direction is 0 in columns that do not change."""
 
     model: Model
     at: Array
-    """Shape (n_columns,); of type object where a column is categorical or missing."""
+    """Shape (n_columns,); of type object if a column is categorical or missing."""
     direction: Floats
     """Shape (2, n_columns)."""
 
@@ -40,7 +40,7 @@ class Plane:
 def boundaries(plane: Plane, low: Floats, high: Floats) -> list[tuple[int, Floats]]:
     """List the boundaries within a rectangle: the number of a split, and the two ends of a segment."""
     corners = np.array([[low[0], low[1]], [high[0], low[1]], [high[0], high[1]], [low[0], high[1]]])
-    tree, found = plane.model.tree, []
+    tree, segments = plane.model.tree, []
     for piece in _affine_pieces(plane, corners):
         line = tree.weight @ _features(plane, piece.mean(axis=0))
         line[:, 0] += tree.bias
@@ -49,23 +49,23 @@ def boundaries(plane: Plane, low: Floats, high: Floats) -> list[tuple[int, Float
             split, polygon = todo.pop()
             left, right, segment = _divide(polygon, line[split])
             if segment is not None:
-                found.append((split, segment))
+                segments.append((split, segment))
             for child, part in zip(tree.topology.children[split].tolist(), (left, right)):
                 if child >= 0 and part is not None:
                     todo.append((child, part))
-    return found
+    return segments
 
 
 def _affine_pieces(plane: Plane, polygon: Floats) -> list[Floats]:
-    """Cut a polygon where a clipped column meets one of its bounds."""
+    """Cut a polygon along the lines on which a clipped column reaches one of its bounds."""
     pieces = [polygon]
-    for number, column in enumerate(plane.model.encoder.columns):
-        if not plane.direction[:, number].any():
+    for index, column in enumerate(plane.model.encoder.columns):
+        if not plane.direction[:, index].any():
             continue
-        mapped = (float(plane.at[number]) - column.center) * column.scale
+        mapped = (float(plane.at[index]) - column.center) * column.scale
         for bound in (column.lower, column.upper):
             if bound is not None:
-                line = np.array([mapped - bound, *(plane.direction[:, number] * column.scale)])
+                line = np.array([mapped - bound, *(plane.direction[:, index] * column.scale)])
                 parts = [part for piece in pieces for part in _divide(piece, line)[:2]]
                 pieces = [part for part in parts if part is not None]
     return pieces
@@ -75,13 +75,14 @@ def _features(plane: Plane, middle: Floats) -> Floats:
     """Features as affine functions of (u, v): constant, and the coefficients of u and v, valid around a point."""
     here = np.asarray(plane.model.transform(plane.rows(middle[None, :])), dtype=np.float64)[0]
     slope = np.zeros((len(here), 2))
-    place = 0
-    for number, column in enumerate(plane.model.encoder.columns):
+    for feature in plane.model.encoder.features:
+        if feature.kind != "number":
+            continue
+        column, direction = feature.column, plane.direction[:, feature.column_index]
         low = -np.inf if column.lower is None else column.lower
         high = np.inf if column.upper is None else column.upper
-        if plane.direction[:, number].any() and low < here[place] < high:
-            slope[place] = plane.direction[:, number] * column.scale
-        place += len(column.feature_names)
+        if direction.any() and low < here[feature.index] < high:
+            slope[feature.index] = direction * column.scale
     return np.column_stack([here - slope @ middle, slope])
 
 

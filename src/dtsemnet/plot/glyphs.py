@@ -17,7 +17,7 @@ from matplotlib.patches import Ellipse, FancyBboxPatch, Patch, PathPatch, Rectan
 from matplotlib.path import Path
 
 from dtsemnet.arrays import Floats
-from dtsemnet.plot.room import LINE, ROW, TITLE
+from dtsemnet.plot.layout import LINE, ROW, TITLE
 from dtsemnet.plot.style import ACCENT, BARS, EDGE, FAINT, GRID, INK, SIGNS, fit_text
 
 __all__ = [
@@ -44,7 +44,7 @@ def draw_terms(
     ax: Axes, x: float, top: float, width: float, height: float, title: str,
     size: Floats, labels: Sequence[str], n_terms: int, name: str, marked: bool,
 ) -> None:  # fmt: skip
-    """Draw a split as its equation over a bar chart of its largest terms; each name stands opposite its bar."""
+    """Draw a split as its equation over a bar chart of its largest terms; each name is opposite its bar."""
     _box(ax, x - width / 2, top - height, width, height, name, marked)
     write(ax, x, top - TITLE / 2 - 0.01, title, TITLE_FONT)
     order = np.argsort(-np.abs(size), kind="stable")[:n_terms]
@@ -66,12 +66,12 @@ def draw_terms(
 def draw_sticks(
     ax: Axes, x: float, top: float, width: float, height: float, size: Floats, name: str, marked: bool
 ) -> None:
-    """Draw a split as its twelve largest terms in the order of the features, upwards where positive, without words."""
+    """Draw a split as its twelve largest terms in the order of the features, upwards if positive, without words."""
     _box(ax, x - width / 2, top - height, width, height, name, marked)
     shown = np.sort(np.argsort(-np.abs(size), kind="stable")[:12])
     step, middle, half = 0.86 * width / max(4, len(shown)), top - height / 2, 0.42 * height
-    for place, j in enumerate(shown):
-        left = x + (place - len(shown) / 2) * step
+    for k, j in enumerate(shown):
+        left = x + (k - len(shown) / 2) * step
         low = middle + min(0.0, float(size[j])) * half
         ax.add_artist(
             Rectangle((left + 0.1 * step, low), 0.8 * step, abs(float(size[j])) * half, color=BARS, lw=0, zorder=4)
@@ -80,7 +80,7 @@ def draw_sticks(
 
 
 def draw_picture(ax: Axes, x: float, top: float, side: float, picture: Floats, name: str, marked: bool) -> None:
-    """Draw a split as a picture of its weights, blue where positive, red where negative, white at 0."""
+    """Draw a split as a picture of its weights, blue if positive, red if negative, white at 0."""
     high, wide = picture.shape[:2]
     width, height = side * min(1.0, wide / high), side * min(1.0, high / wide)
     limit = sign_limit(picture)
@@ -106,7 +106,7 @@ def draw_dot(ax: Axes, x: float, top: float, size: float, name: str, marked: boo
 def draw_edge(
     ax: Axes, start: tuple[float, float], end: tuple[float, float], width: float, name: str, marked: bool
 ) -> None:
-    """Draw an edge that leaves and arrives upright, as wide as told; a marked one has a coloured line within."""
+    """Draw an edge that leaves and arrives upright, of a given width; a marked one has a coloured line within."""
     middle = (start[1] + end[1]) / 2
     path = Path([start, (start[0], middle), (end[0], middle), end], [Path.MOVETO, *[Path.CURVE4] * 3])
     edge = PathPatch(path, facecolor="none", edgecolor=EDGE, linewidth=width, capstyle="butt", zorder=1)

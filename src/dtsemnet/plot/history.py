@@ -1,4 +1,4 @@
-"""The course of a training: loss, what was watched, and the schedule behind them."""
+"""The course of a training: loss, validation error, and the schedule."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from dtsemnet.plot.style import ACCENT, EDGE, FAINT, INK, class_colors, fresh_axes, number, tidy_axes
+from dtsemnet.plot.style import ACCENT, EDGE, FAINT, INK, fresh_axes, tidy_axes
+from dtsemnet.tree import class_colors
+from dtsemnet.tree.wording import display_number
 
 __all__ = ["plot_history"]
 
@@ -17,8 +19,8 @@ _SCHEDULES = ("temperature", "learning_rate")
 def plot_history(estimator: Any, *, schedule: str | None = "auto", ax: Axes | None = None) -> Axes:
     """Plot the training loss of a fitted estimator after each epoch.
 
-    The value that early stopping watched, where there was one, is read at the right side, as it is in other units. The
-    best epoch is marked. A band at the foot shows the temperature or the learning rate: where the temperature falls the
+    The error that early stopping watched, if there was one, is on the right axis, since it has other units. The best
+    epoch is marked. A band at the foot shows the temperature or the learning rate: while the temperature falls, the
     loss is that of a changing function, whose limit is the tree.
 
     Parameters
@@ -97,7 +99,7 @@ def _band(ax: Axes, epoch: Any, values: Any, label: str) -> None:
     height = 0.2 * values / (values.max() or 1.0)
     foot = ax.get_xaxis_transform()
     ax.fill_between(epoch, height, step="mid", color=EDGE, alpha=0.6, linewidth=0, transform=foot, zorder=1)
-    ends = f"{label} from {number(values[0])} to {number(values[-1])}"
+    ends = f"{label} from {display_number(values[0])} to {display_number(values[-1])}"
     ax.text(0.98, 0.03, ends, fontsize=8, color=FAINT, ha="right", transform=ax.transAxes)
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from dtsemnet.arrays import Floats
-from dtsemnet.plot.reading import Reading, read_tree
-from dtsemnet.plot.style import BARS, INK, fresh_axes, plain, tidy_axes
+from dtsemnet.plot.style import BARS, INK, fresh_axes, plain, survey_rows, tidy_axes
+from dtsemnet.tree import ReadableView
 
 __all__ = ["plot_importance"]
 
@@ -23,7 +23,7 @@ def plot_importance(tree: Any, X: Any = None, *, top: int = 20, ax: Axes | None 
     Parameters
     ----------
     tree : fitted estimator, Model or Tree
-        ``feature_importances_`` are shown where there are some.
+        Its ``feature_importances_`` are shown if it has some.
     X : array_like or data frame, optional
         Rows to measure by, needed for a bare tree or model; with an estimator, they replace the training rows.
     top : int, default=20
@@ -71,8 +71,8 @@ def _importance(tree: Any, X: Any) -> tuple[Floats, list[str]]:
     if known is None:
         if X is None:
             raise ValueError(f"a {type(tree).__name__} has no feature_importances_; pass rows as X to measure them by.")
-        reading = read_tree(tree, X)
-        return _measure(reading), [column.name for column in reading.model.encoder.columns]
+        view = ReadableView.of(tree)
+        return _measure(view, X), [column.name for column in view.columns]
     importance = np.asarray(known, dtype=np.float64)
     model = getattr(tree, "model_", None)
     names = getattr(tree, "feature_names_in_", None)
@@ -81,13 +81,11 @@ def _importance(tree: Any, X: Any) -> tuple[Floats, list[str]]:
     return importance, [f"x{j}" for j in range(len(importance))] if names is None else [str(name) for name in names]
 
 
-def _measure(reading: Reading) -> Floats:
-    tree, share = reading.view.tree, reading.share
-    assert share is not None
-    running = np.concatenate([[0.0], np.cumsum(share)])
-    first, last = tree.topology.spans
-    size = np.abs(reading.sizes(tree.weight))
+def _measure(view: ReadableView, X: Any) -> Floats:
+    survey = survey_rows(view.model, X)
+    size = np.abs(view.sizes("weight", view.spread(X)))
     total = size.sum(axis=1, keepdims=True)
-    by_feature = (running[last] - running[first]) @ (size / np.where(total > 0, total, 1.0))
-    by_column = np.bincount(reading.view.column, by_feature, reading.model.encoder.n_columns)
+    by_feature = survey.below(survey.share) @ (size / np.where(total > 0, total, 1.0))
+    column = [feature.column_index for feature in view.features]
+    by_column = np.bincount(column, by_feature, len(view.columns))
     return by_column / (by_column.sum() or 1.0)

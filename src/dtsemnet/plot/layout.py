@@ -1,28 +1,46 @@
-"""Where the nodes of a tree stand: a tidy layout.
+"""Where the nodes of a drawn tree are, and how much room each has.
 
-Every subtree is laid out once, with its root at 0, and remembered by its two outlines:
-the leftmost and the rightmost place at each depth. To join two subtrees, push them apart
+**Positions.** Every subtree is laid out once, with its root at 0, and remembered by its two outlines:
+the leftmost and the rightmost position at each depth. To join two subtrees, push them apart
 until their facing outlines are one unit from each other at every depth they share, and
 put the parent in the middle. So nodes at one depth keep their order and a distance of
-at least 1, parents stand centred over their children, equal subtrees look equal, and a
+at least 1, parents are centred over their children, equal subtrees look equal, and a
 shallow subtree tucks in beside a deep one.
+
+**Room.** A drawing is measured in inches, as its texts are. The distance to the nearest neighbour at a
+level decides whether its splits are drawn with their terms, as bare sticks, as pictures or as
+dots, and whether its leaves have room for words. If the whole is too high for the axes, splits
+lose terms first, then words.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from dtsemnet.arrays import Floats, Ints
 from dtsemnet.tree import Topology
 
-__all__ = ["Cut", "Layout", "cut", "lay_out"]
+__all__ = [
+    "LINE", "NOTE", "ROW", "TITLE", "Contents", "Cut", "Layout", "Level", "Room", "cut", "default_width", "lay_out",
+    "make_room", "note_lines",
+]  # fmt: skip
+
+TITLE, ROW, LINE, NOTE = 0.20, 0.135, 0.125, 0.12
+"""Heights of a split's title, of one term below it, of one line of text in a leaf, and of one in the note."""
+_WORDS, _TERMS, _STICKS, _PICTURE, _TURNED = 0.55, 0.85, 0.26, 0.17, 0.13
+"""Least widths for a leaf with words, a split with terms, sticks, a picture, and a word set upright."""
+_HEAD = 0.10
+SplitForm = Literal["terms", "sticks", "picture", "dot"]
+LeafForm = Literal["words", "upright", "sliver"]
+_Forms = tuple[SplitForm, float, float, LeafForm, float, float]
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Places and depths of splits and leaves; the leftmost node stands at 0."""
+    """Positions and depths of splits and leaves; the leftmost node is at 0."""
 
     split_x: Floats
     leaf_x: Floats
@@ -35,7 +53,7 @@ class Layout:
         return float(np.concatenate([self.split_x, self.leaf_x]).max())
 
     def gaps(self) -> Floats:
-        """Smallest distance between neighbours at each depth, inf where a node stands alone."""
+        """Smallest distance between neighbours at each depth, inf if a node is alone."""
         place = np.concatenate([self.split_x, self.leaf_x])
         depth = np.concatenate([self.split_depth, self.leaf_depth])
         levels = (np.sort(place[depth == level]) for level in range(int(depth.max()) + 1))
@@ -49,6 +67,40 @@ class Cut:
     topology: Topology
     first: Ints
     last: Ints
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What is drawn if there is room: terms of a split, or pictures, and lines of text in a leaf."""
+
+    n_terms: int
+    n_lines: int
+    pictures: bool
+
+
+@dataclass(frozen=True)
+class Level:
+    """One level: upper end, and the form, width and height of its splits and leaves."""
+
+    top: float
+    split: SplitForm
+    split_width: float
+    split_height: float
+    leaf: LeafForm
+    leaf_width: float
+    leaf_height: float
+
+
+@dataclass(frozen=True)
+class Room:
+    """Size of the drawing in inches, positions of the nodes, levels, and how many terms a split shows."""
+
+    width: float
+    height: float
+    split_x: Floats
+    leaf_x: Floats
+    levels: tuple[Level, ...]
+    n_terms: int
 
 
 def lay_out(topology: Topology) -> Layout:
@@ -101,13 +153,53 @@ def cut(topology: Topology, max_depth: int | None) -> Cut:
     first, last = topology.spans
     ends = children[(children < 0) | (children >= kept)]
     ends = ends[np.argsort([first[end] if end >= 0 else ~end for end in ends], kind="stable")]
-    number = {int(end): ~place for place, end in enumerate(ends)}
-    table = [[number.get(int(child), int(child)) for child in pair] for pair in children]
+    new_leaf = {int(end): ~leaf for leaf, end in enumerate(ends)}
+    table = [[new_leaf.get(int(child), int(child)) for child in pair] for pair in children]
     return Cut(
         Topology(table),
         np.array([first[end] if end >= 0 else ~end for end in ends]),
         np.array([last[end] if end >= 0 else ~end + 1 for end in ends]),
     )
+
+
+def default_width(layout: Layout, contents: Contents) -> float:
+    """Choose a width at which splits and leaves are easy to read, between 6.4 and 15 inches."""
+    with_splits = _room(layout)[np.unique(layout.split_depth)]
+    unit = max([0.88 if contents.n_lines <= 2 else 1.3, *(1.55 / with_splits)])
+    return float(np.clip(unit * (layout.span + 1), 6.4, 15.0))
+
+
+def make_room(layout: Layout, contents: Contents, width: float, height: float | None) -> Room:
+    """Fit a drawing into a width and, if it is given, a height."""
+    unit = min(2.3, (width - 0.1) / (layout.span + 1))
+    room = _room(layout) * unit
+    foot = 0.16 + NOTE * note_lines(width)
+    for limit in range(contents.n_terms if not contents.pictures else 4, -3, -1):
+        levels = [_forms(float(space), unit, contents, limit) for space in room]
+        heights = [_height(layout, depth, level) for depth, level in enumerate(levels)]
+        least = _HEAD + sum(heights) + foot
+        n_gaps = max(1, len(levels) - 1)
+        gap = 0.40 if height is None else min(0.8, (height - least) / n_gaps)
+        if gap >= 0.16:
+            break
+    gap = max(gap, 0.05)
+    total = least + gap * (len(levels) - 1) if height is None else height
+    tops = total - _HEAD - np.concatenate([[0.0], np.cumsum(np.array(heights[:-1]) + gap)])
+    placed = tuple(Level(float(top), *level) for top, level in zip(tops, levels))
+    start = (width - unit * layout.span) / 2
+    return Room(
+        width,
+        total,
+        start + unit * layout.split_x,
+        start + unit * layout.leaf_x,
+        placed,
+        max(1, min(limit, contents.n_terms)),
+    )
+
+
+def note_lines(width: float) -> int:
+    """Lines at the foot that are kept for the note."""
+    return 1 if width >= 11 else 2
 
 
 def _join(left: tuple[Floats, Floats], right: tuple[Floats, Floats], half: float) -> tuple[Floats, Floats]:
@@ -117,3 +209,37 @@ def _join(left: tuple[Floats, Floats], right: tuple[Floats, Floats], half: float
     shared = len(right[1])
     rightmost = np.concatenate([[0.0], right[1] + half, left[1][shared:] - half])
     return leftmost, rightmost
+
+
+def _room(layout: Layout) -> Floats:
+    """Width that nodes of each level may take, in units: up to their neighbours, and half a unit past the ends."""
+    room = layout.gaps()
+    for x, depth in ((layout.split_x, layout.split_depth), (layout.leaf_x, layout.leaf_depth)):
+        np.minimum.at(room, depth, 1 + 2 * np.minimum(x, layout.span - x))
+    return room
+
+
+def _forms(room: float, unit: float, contents: Contents, limit: int) -> _Forms:
+    """Choose the forms of one level; the limit falls from the terms wanted to 0 (sticks), -1 (dots), -2 (slivers)."""
+    split: SplitForm = "dot"
+    width = height = min(0.09, 0.7 * room)
+    if contents.pictures and room >= _PICTURE and limit >= 0:
+        side = min(0.92 * room, 0.95 * (0.25 + 0.75 * limit / 4))
+        split, width, height = "picture", side, side
+    elif not contents.pictures and room >= _TERMS and limit >= 1:
+        split, width, height = "terms", min(0.93 * room, 2.1), TITLE + ROW * limit + 0.06
+    elif not contents.pictures and room >= _STICKS and limit >= 0:
+        split, width, height = "sticks", min(0.85 * room, 0.8), 0.32
+    room = min(room, unit)
+    if room >= _WORDS and limit >= -1:
+        return split, width, height, "words", min(0.92 * room, 1.9), 0.16 + LINE * contents.n_lines
+    if room >= _TURNED and limit >= -1:
+        return split, width, height, "upright", min(0.7 * room, 0.16), 0.95
+    return split, width, height, "sliver", min(0.8 * room, 0.16), 0.55
+
+
+def _height(layout: Layout, depth: int, level: _Forms) -> float:
+    """Height of the highest node at a level."""
+    split = level[2] if (layout.split_depth == depth).any() else 0.0
+    leaf = level[5] if (layout.leaf_depth == depth).any() else 0.0
+    return max(split, leaf)

@@ -12,7 +12,6 @@ from matplotlib.colors import Normalize
 from matplotlib.ticker import FuncFormatter
 
 from dtsemnet.arrays import Floats, Ints
-from dtsemnet.plot.reading import Reading, read_tree
 from dtsemnet.plot.style import (
     ACCENT,
     AMOUNTS,
@@ -20,12 +19,13 @@ from dtsemnet.plot.style import (
     FAINT,
     GRID,
     INK,
-    class_colors,
     class_legend,
     fresh_axes,
+    survey_rows,
     tidy_axes,
-)
-from dtsemnet.tree import as_model
+)  # fmt: skip
+from dtsemnet.tree import LeafSurvey, Model, class_colors
+from dtsemnet.tree.survey import leaf_answers
 
 __all__ = ["plot_leaves"]
 
@@ -38,7 +38,7 @@ def plot_leaves(tree: Any, X: Any, y: Any = None, *, sort: bool = True, ax: Axes
     """Plot the share of the rows that each leaf gets.
 
     Bars of a classifier are stacked by class, those of a regressor coloured by the mean prediction; with ``y``, dots
-    show the root mean square error of each leaf, read at the right side.
+    show the root mean squared error of each leaf, on the right axis.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def plot_leaves(tree: Any, X: Any, y: Any = None, *, sort: bool = True, ax: Axes
     y : array_like, optional
         Their classes or targets. Without them, stacks show the tree's own probabilities.
     sort : bool, default=True
-        Largest share first; else leaves stand as in the tree, from left to right.
+        Largest share first; else leaves are in the order of the tree, from left to right.
     ax : matplotlib Axes, optional
         By default those of a new figure.
 
@@ -66,38 +66,36 @@ def plot_leaves(tree: Any, X: Any, y: Any = None, *, sort: bool = True, ax: Axes
     """
     if X is None:
         raise ValueError("X must be given: the use of leaves is counted on rows.")
-    reading = read_tree(tree, X, y if as_model(tree).is_classifier else None)
-    share = reading.share
-    assert share is not None
+    survey = survey_rows(Model.of(tree), X, y)
+    share = survey.share
     order = np.argsort(-share, kind="stable") if sort else np.arange(len(share))
     ax = fresh_axes(ax, float(np.clip(1.6 + 0.3 * len(share), 6.4, 12)), 3.6)
-    if reading.mix is not None:
-        _stacks(ax, reading, share, order)
+    if survey.model.is_classifier:
+        _stacks(ax, survey, order)
     else:
-        _bars(ax, reading, share, order)
+        _bars(ax, survey, order)
         if y is not None:
-            _errors(ax, reading, X, y, order)
+            _errors(ax, survey, order)
     _label(ax, share, order, sort)
     return ax
 
 
-def _stacks(ax: Axes, reading: Reading, share: Floats, order: Ints) -> None:
-    assert reading.mix is not None
-    assert reading.model.class_names is not None
-    colors, base = class_colors(reading.mix.shape[1]), np.zeros(len(order))
-    width = 0.82 if len(order) <= _NAMED else 1.0
+def _stacks(ax: Axes, survey: LeafSurvey, order: Ints) -> None:
+    assert survey.class_share is not None
+    assert survey.model.class_names is not None
+    colors, base = class_colors(survey.class_share.shape[1]), np.zeros(len(order))
     for k, color in enumerate(colors):
-        part = (reading.mix[:, k] * share)[order]
-        ax.bar(range(len(order)), part, bottom=base, color=color, width=width, linewidth=0)
+        part = (survey.class_share[:, k] * survey.share)[order]
+        ax.bar(range(len(order)), part, bottom=base, color=color, width=_width(order), linewidth=0)
         base = base + part
     class_legend(
-        ax, reading.model.class_names, colors, loc="upper right", ncols=1 + len(colors) // 6, handlelength=1.0,
+        ax, survey.model.class_names, colors, loc="upper right", ncols=1 + len(colors) // 6, handlelength=1.0,
         handleheight=1.0,
     )  # fmt: skip
 
 
-def _bars(ax: Axes, reading: Reading, share: Floats, order: Ints) -> None:
-    answer = reading.answer
+def _bars(ax: Axes, survey: LeafSurvey, order: Ints) -> None:
+    answer = leaf_answers(survey.model, survey)
     colors: Any = BARS
     if answer is not None and answer.shape[1] == 1 and np.isfinite(answer).any():
         norm = Normalize(float(np.nanmin(answer)), float(np.nanmax(answer)))
@@ -105,20 +103,16 @@ def _bars(ax: Axes, reading: Reading, share: Floats, order: Ints) -> None:
         bar = ax.figure.colorbar(ScalarMappable(norm, AMOUNTS), ax=ax, pad=0.1, fraction=0.04)
         bar.set_label("mean prediction", color=INK)
         bar.outline.set_visible(False)
-    ax.bar(range(len(order)), share[order], color=colors, width=0.82 if len(order) <= _NAMED else 1.0, linewidth=0)
+    ax.bar(range(len(order)), survey.share[order], color=colors, width=_width(order), linewidth=0)
 
 
-def _errors(ax: Axes, reading: Reading, X: Any, y: Any, order: Ints) -> None:
-    model, count = reading.model, reading.count
-    assert count is not None
-    predicted = np.asarray(model.predict(X), dtype=np.float64)
-    target = np.asarray(y, dtype=np.float64)
-    if target.shape != predicted.shape:
-        raise ValueError(f"y must have shape {predicted.shape}, one target a row, got {target.shape}.")
-    square = ((target - predicted) ** 2).reshape(len(target), -1).mean(axis=1)
-    total = np.bincount(model.apply(X), square, model.tree.n_leaves)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        error = np.where(count > 0, np.sqrt(total / np.maximum(count, 1)), np.nan)[order]
+def _width(order: Ints) -> float:
+    return 0.82 if len(order) <= _NAMED else 1.0
+
+
+def _errors(ax: Axes, survey: LeafSurvey, order: Ints) -> None:
+    assert survey.squared_error is not None
+    error = np.sqrt(survey.squared_error.mean(axis=1))[order]
     right = ax.twinx()
     right.plot(
         range(len(order)), error, "o", color=ACCENT, markersize=4.5, markeredgecolor="white", markeredgewidth=0.6
@@ -138,7 +132,7 @@ def _label(ax: Axes, share: Floats, order: Ints, sort: bool) -> None:
     else:
         ax.set_xlabel("leaves, the most used first" if sort else "leaf", color=INK)
     ax.tick_params(axis="x", length=0)
-    # Of many leaves in order of use, those without rows are left out of sight.
+    # If many leaves are sorted by use, those without rows are left out.
     shown = n_leaves if n_leaves <= _NAMED or not sort else max(_NAMED, int((share > 0).sum()))
     ax.set_xlim(-0.7, shown - 0.3)
     ax.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g} %"))
@@ -146,6 +140,6 @@ def _label(ax: Axes, share: Floats, order: Ints, sort: bool) -> None:
     running = np.cumsum(np.sort(share)[::-1])
     most, empty = 1 + int(np.searchsorted(running, 0.9 - 1e-12)), int((share == 0).sum())
     leaves = f"{n_leaves} leaves" if n_leaves > 1 else "1 leaf"
-    said = f"{leaves}: {most} hold{'s' * (most == 1)} 90 % of the rows, "
-    said += f"{empty} are empty" if empty > 1 else "1 is empty" if empty else "none is empty"
-    ax.set_title(said, fontsize=9, loc="left", color=FAINT)
+    summary = f"{leaves}: {most} hold{'s' * (most == 1)} 90 % of the rows, "
+    summary += f"{empty} are empty" if empty > 1 else "1 is empty" if empty else "none is empty"
+    ax.set_title(summary, fontsize=9, loc="left", color=FAINT)

@@ -1,12 +1,12 @@
 """The regions of a tree in a plane: a slice along two columns, or a projection.
 
 Colours are what the model predicts at the middle of each pixel. Lines are the boundaries
-of the splits, cut exactly to the regions they divide (:mod:`dtsemnet.plot.boundaries`).
+of the splits, cut exactly to the regions that they divide (:mod:`dtsemnet.plot.boundaries`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,9 +17,8 @@ from matplotlib.colors import ListedColormap, Normalize
 
 from dtsemnet.arrays import Array, Floats
 from dtsemnet.plot.boundaries import Plane, boundaries
-from dtsemnet.plot.reading import class_codes
-from dtsemnet.plot.style import AMOUNTS, FAINT, INK, class_colors, class_legend, fresh_axes, plain, tint
-from dtsemnet.tree import Model, as_model
+from dtsemnet.plot.style import AMOUNTS, FAINT, INK, class_legend, fresh_axes, plain
+from dtsemnet.tree import Model, class_colors, tint
 from dtsemnet.tree.encoder import is_missing
 
 __all__ = ["plot_regions"]
@@ -45,14 +44,14 @@ def plot_regions(
     ----------
     tree : Tree, Model or fitted estimator
     X : array_like or data frame, optional
-        Rows, drawn as points: of a slice all of them, wherever they lie in the other columns.
+        Rows, drawn as points. A slice shows all of them, whatever their values in the other columns.
     y : array_like, optional
         Their classes or targets, as the colours of the points.
     features : two of int or str, default=(0, 1)
         Numeric columns that the slice runs along.
     at : array_like of shape (n_columns,), optional
-        Where the other columns are held, or the point that the projection's plane goes through. By default the median
-        of X (most frequent category), for a projection the mean; without X, 0.
+        Values at which the other columns are held, or the point that the plane of a projection goes through. By default
+        the median of X (most frequent category), for a projection the mean; without X, 0.
     projection : array_like of shape (2, n_columns), or "pca", optional
         Directions of the plane, in place of a slice; rows are projected by least squares. "pca" takes the first two
         principal components of the standardised columns.
@@ -80,28 +79,31 @@ def plot_regions(
     >>> ax.images[0].get_array().tolist()
     [[0, 1], [0, 0]]
     """
-    model = as_model(tree)
-    view = _make_view(model, X, features, at, projection)
-    low, high = _limits(view, limits)
+    model = Model.of(tree)
+    section = _section(model, X, features, at, projection)
+    low, high = _limits(section, limits)
     ax = fresh_axes(ax, 5.6, 4.4)
-    points = [low[k] + (np.arange(resolution) + 0.5) / resolution * (high[k] - low[k]) for k in (0, 1)]
-    grid = np.stack(np.meshgrid(*points), axis=-1).reshape(-1, 2)
-    values = _predict(model, view.plane.rows(grid), output).reshape(resolution, resolution)
-    shown = slice(None) if view.points is None else slice(None, None, max(1, -(-len(view.points) // max_rows)))
+    centers = [low[k] + (np.arange(resolution) + 0.5) / resolution * (high[k] - low[k]) for k in (0, 1)]
+    grid = np.stack(np.meshgrid(*centers), axis=-1).reshape(-1, 2)
+    values = _predict(model, section.plane.rows(grid), output).reshape(resolution, resolution)
     extent = (low[0], high[0], low[1], high[1])
-    paint = _paint_classes if model.is_classifier else _paint_values
-    paint(ax, model, values, extent, view.points, y, shown, output)
-    lines = boundaries(view.plane, low, high)
-    depth = {int(split): level for level, each in enumerate(model.tree.topology.levels) for split in each.splits}
-    widths = [max(0.5, 1.8 - 0.35 * depth[split]) for split, _ in lines]
-    ax.add_collection(LineCollection([segment for _, segment in lines], colors=INK, linewidths=widths, zorder=2))
+    points, target = section.points, None if y is None else _read_target(model, section.points, y, output)
+    if points is not None:
+        thinned = slice(None, None, max(1, -(-len(points) // max_rows)))
+        points, target = points[thinned], None if target is None else target[thinned]
+    picture = _Picture(values, extent, points, target)
+    if model.class_names is not None:
+        _paint_classes(ax, picture, model.class_names)
+    else:
+        _paint_values(ax, picture)
+    _draw_boundaries(ax, section.plane, low, high)
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-    _label(ax, view)
+    _label(ax, section)
     return ax
 
 
 @dataclass(frozen=True)
-class _View:
+class _Section:
     """A plane, the names of its axes, and the rows in its coordinates."""
 
     plane: Plane
@@ -110,8 +112,20 @@ class _View:
     remark: str
 
 
-def _make_view(model: Model, X: Any, features: Sequence[int | str], at: Any, projection: Any) -> _View:
-    columns = None if X is None else _columns(model, X)
+@dataclass(frozen=True)
+class _Picture:
+    """What is painted: predictions on a grid, and rows as points."""
+
+    values: Array
+    """Class codes or numbers, shape (resolution, resolution)."""
+    extent: tuple[float, float, float, float]
+    points: Floats | None
+    target: Array | None
+    """Class codes or targets of the points."""
+
+
+def _section(model: Model, X: Any, features: Sequence[int | str], at: Any, projection: Any) -> _Section:
+    columns = None if X is None else model.encoder.read_columns(X)
     if projection is not None:
         return _projected(model, columns, at, projection)
     chosen = _chosen(model, features)
@@ -128,13 +142,12 @@ def _make_view(model: Model, X: Any, features: Sequence[int | str], at: Any, pro
     others = len(base) - len(chosen)
     held = "given" if at is not None else "0" if X is None else "their median"
     word = "one other column" if others == 1 else f"{others} other columns"
-    return _View(
-        Plane(model, base, direction), (names[0], names[1]), points, f"{word} held at {held}" if others else ""
-    )
+    remark = f"{word} held at {held}" if others else ""
+    return _Section(Plane(model, base, direction), (names[0], names[1]), points, remark)
 
 
-def _projected(model: Model, columns: list[Array] | None, at: Any, projection: Any) -> _View:
-    if any(column.categories is not None for column in model.encoder.columns):
+def _projected(model: Model, columns: list[Array] | None, at: Any, projection: Any) -> _Section:
+    if not model.encoder.is_numeric:
         raise ValueError("projection needs numeric columns alone; this model has categorical ones: draw a slice.")
     base = _base(model, columns, at, np.mean).astype(np.float64)
     rows = None if columns is None else np.column_stack([column.astype(np.float64) for column in columns])
@@ -153,7 +166,7 @@ def _projected(model: Model, columns: list[Array] | None, at: Any, projection: A
         onto, names = np.linalg.pinv(direction), ("first direction", "second direction")
     points = None if rows is None else (rows - base) @ onto
     held = "given" if at is not None else "0" if columns is None else "the mean"
-    return _View(Plane(model, base, direction), names, points, f"plane through {held}")
+    return _Section(Plane(model, base, direction), names, points, f"plane through {held}")
 
 
 def _chosen(model: Model, features: Sequence[int | str]) -> list[int]:
@@ -164,38 +177,27 @@ def _chosen(model: Model, features: Sequence[int | str]) -> list[int]:
         raise ValueError(f"features must name two columns, got {len(features)}.")
     chosen = []
     for feature in features:
-        found = names.index(feature) if isinstance(feature, str) and feature in names else feature
-        if isinstance(found, str) or not 0 <= found < len(names):
+        index = names.index(feature) if isinstance(feature, str) and feature in names else feature
+        if isinstance(index, str) or not 0 <= index < len(names):
             raise ValueError(f"features must be columns of the tree, got {feature!r}; it reads {names[:5]}...")
-        if model.encoder.columns[found].categories is not None:
-            raise ValueError(f"features must be numeric columns, but {names[found]!r} is categorical; hold it by at.")
-        chosen.append(int(found))
+        if model.encoder.columns[index].categories is not None:
+            raise ValueError(f"features must be numeric columns, but {names[index]!r} is categorical; hold it by at.")
+        chosen.append(int(index))
     if len(set(chosen)) < len(chosen):
         raise ValueError(f"features must be two different columns, got {names[chosen[0]]!r} twice.")
     return chosen
 
 
-def _columns(model: Model, X: Any) -> list[Array]:
-    """Read the columns of a data frame by name, those of an array by place."""
-    if hasattr(X, "columns"):
-        return [np.asarray(X[column.name].to_numpy()) for column in model.encoder.columns]
-    array = X if isinstance(X, np.ndarray) else np.array(X, dtype=object)
-    if array.ndim != 2 or array.shape[1] != model.encoder.n_columns:
-        raise ValueError(f"X must have shape (n_samples, {model.encoder.n_columns}), got {array.shape}.")
-    return [array[:, j] for j in range(array.shape[1])]
-
-
-def _base(model: Model, columns: list[Array] | None, at: Any, middle: Any) -> Array:
+def _base(model: Model, columns: list[Array] | None, at: Any, middle: Callable[[Floats], Any]) -> Array:
     """Find the point that the plane goes through."""
-    described = model.encoder.columns
-    plain_numbers = all(column.categories is None for column in described)
+    dtype, n_columns = np.float64 if model.encoder.is_numeric else object, model.encoder.n_columns
     if at is not None:
-        base = np.array(list(at), dtype=np.float64 if plain_numbers else object)
-        if base.shape != (len(described),):
-            raise ValueError(f"at must hold {len(described)} values, one a column, got shape {base.shape}.")
+        base = np.array(list(at), dtype=dtype)
+        if base.shape != (n_columns,):
+            raise ValueError(f"at must hold {n_columns} values, one per column, got shape {base.shape}.")
         return base
-    base = np.zeros(len(described), dtype=np.float64 if plain_numbers else object)
-    for j, column in enumerate(described):
+    base = np.zeros(n_columns, dtype=dtype)
+    for j, column in enumerate(model.encoder.columns):
         if column.categories is not None:
             base[j] = column.categories[0] if column.categories else None
         if columns is not None:
@@ -208,13 +210,13 @@ def _base(model: Model, columns: list[Array] | None, at: Any, middle: Any) -> Ar
     return base
 
 
-def _limits(view: _View, limits: Any) -> tuple[Floats, Floats]:
+def _limits(section: _Section, limits: Any) -> tuple[Floats, Floats]:
     if limits is not None:
         ends = np.asarray(limits, dtype=np.float64)
         if ends.shape != (2, 2) or not (ends[:, 0] < ends[:, 1]).all():
             raise ValueError(f"limits must be ((low, high), (low, high)) with low < high, got {limits!r}.")
         return ends[:, 0], ends[:, 1]
-    points = view.points
+    points = section.points
     known = np.zeros((1, 2)) if points is None else points[np.isfinite(points).all(axis=1)]
     known = known if len(known) else np.zeros((1, 2))
     low, high = known.min(axis=0), known.max(axis=0)
@@ -231,55 +233,67 @@ def _predict(model: Model, rows: Array, output: int) -> Array:
     return predicted if predicted.ndim == 1 else predicted[:, output]
 
 
-def _paint_classes(
-    ax: Axes, model: Model, values: Array, extent: Any, points: Floats | None, y: Any, shown: slice, _: int
-) -> None:
-    assert model.class_names is not None
-    names, colors = model.class_names, class_colors(len(model.class_names))
-    pale = ListedColormap([tint(color, 0.38) for color in colors])
-    norm = Normalize(-0.5, len(colors) - 0.5)
-    ax.imshow(values, cmap=pale, norm=norm, origin="lower", extent=extent, aspect="auto", interpolation="nearest")
-    if points is not None:
-        codes = None if y is None else class_codes(model, y, len(points))[shown]
+def _read_target(model: Model, points: Floats | None, y: Any, output: int) -> Array:
+    """Read the colours of the points: class codes, or numbers."""
+    if model.is_classifier:
+        target: Array = model.class_codes(y)
+    else:
+        target = np.asarray(y, dtype=np.float64).reshape(len(y), -1)[:, output]
+    n_rows = 0 if points is None else len(points)
+    if len(target) != n_rows:
+        raise ValueError(f"y must have shape ({n_rows},), one entry per row of X, got {np.shape(y)}.")
+    return target
+
+
+def _paint_classes(ax: Axes, picture: _Picture, names: Sequence[Any]) -> None:
+    colors = class_colors(len(names))
+    pale, norm = ListedColormap([tint(color, 0.38) for color in colors]), Normalize(-0.5, len(colors) - 0.5)
+    _paint(ax, picture, cmap=pale, norm=norm)
+    if picture.points is not None:
+        codes = picture.target
         full: Any = FAINT if codes is None else [colors[code] for code in codes]
-        ax.scatter(points[shown, 0], points[shown, 1], c=full, s=16, edgecolors="white", linewidths=0.5, zorder=3)
+        _scatter(ax, picture.points, c=full, edgecolors="white")
     class_legend(ax, names, colors, loc="upper left", bbox_to_anchor=(1.01, 1.0), handlelength=1.0, handleheight=1.0)
 
 
-def _paint_values(
-    ax: Axes,
-    model: Model,
-    values: Array,
-    extent: Any,
-    points: Floats | None,
-    y: Any,
-    shown: slice,
-    output: int,
-) -> None:
-    target = None if y is None else np.asarray(y, dtype=np.float64).reshape(len(y), -1)[:, output]
-    if target is not None and (points is None or len(target) != len(points)):
-        raise ValueError(f"y must hold one target for each row of X, got {len(target)}.")
-    both = values.ravel() if target is None else np.concatenate([values.ravel(), target])
+def _paint_values(ax: Axes, picture: _Picture) -> None:
+    target = picture.target
+    both = picture.values.ravel() if target is None else np.concatenate([picture.values.ravel(), target])
     norm = Normalize(float(both.min()), float(both.max()))
-    image = ax.imshow(
-        values, cmap=AMOUNTS, norm=norm, origin="lower", extent=extent, aspect="auto", interpolation="nearest"
-    )
-    if points is not None:
-        colors: dict[str, Any] = {"c": "white", "edgecolors": FAINT}
-        if target is not None:
-            colors = {"c": target[shown], "cmap": AMOUNTS, "norm": norm, "edgecolors": "white"}
-        ax.scatter(points[shown, 0], points[shown, 1], s=16, linewidths=0.5, zorder=3, **colors)
+    image = _paint(ax, picture, cmap=AMOUNTS, norm=norm)
+    if picture.points is not None and target is not None:
+        _scatter(ax, picture.points, c=target, cmap=AMOUNTS, norm=norm, edgecolors="white")
+    elif picture.points is not None:
+        _scatter(ax, picture.points, c="white", edgecolors=FAINT)
     bar = ax.figure.colorbar(image, ax=ax, pad=0.02)
     bar.set_label("prediction" if target is None else "prediction (regions) and target (points)", color=INK)
     bar.outline.set_visible(False)
 
 
-def _label(ax: Axes, view: _View) -> None:
-    ax.set_xlabel(plain(view.names[0]), color=INK)
-    ax.set_ylabel(plain(view.names[1]), color=INK)
+def _paint(ax: Axes, picture: _Picture, **colors: Any) -> Any:
+    return ax.imshow(
+        picture.values, origin="lower", extent=picture.extent, aspect="auto", interpolation="nearest", **colors
+    )
+
+
+def _scatter(ax: Axes, points: Floats, **colors: Any) -> None:
+    ax.scatter(points[:, 0], points[:, 1], s=16, linewidths=0.5, zorder=3, **colors)
+
+
+def _draw_boundaries(ax: Axes, plane: Plane, low: Floats, high: Floats) -> None:
+    """Draw the boundaries of the splits, thinner the deeper the split."""
+    lines = boundaries(plane, low, high)
+    depth = {int(split): level for level, each in enumerate(plane.model.tree.topology.levels) for split in each.splits}
+    widths = [max(0.5, 1.8 - 0.35 * depth[split]) for split, _ in lines]
+    ax.add_collection(LineCollection([segment for _, segment in lines], colors=INK, linewidths=widths, zorder=2))
+
+
+def _label(ax: Axes, section: _Section) -> None:
+    ax.set_xlabel(plain(section.names[0]), color=INK)
+    ax.set_ylabel(plain(section.names[1]), color=INK)
     ax.tick_params(color=FAINT, labelcolor=INK, labelsize=8.5)
-    if not view.names[1]:
+    if not section.names[1]:
         ax.set_yticks([])
     for spine in ax.spines.values():
         spine.set_color(FAINT)
-    ax.set_title(view.remark, fontsize=9, loc="left", color=FAINT)
+    ax.set_title(section.remark, fontsize=9, loc="left", color=FAINT)

@@ -1,8 +1,8 @@
 """What the plots share: colours, text that fits, fresh axes.
 
-Classes have one colour each, in every plot, told apart by people who see no red or no
-green. Signs are told by direction (bars) or by blue and red (pictures), amounts by a map
-that grows evenly in lightness. Names are shown as they are: a ``$`` in them is no formula.
+Classes have the colours of :func:`dtsemnet.tree.class_colors`, the same in every view. Signs show by
+direction (bars) or by blue and red (pictures), amounts by a colour map that grows evenly in
+lightness. Names are shown as they are: a ``$`` in them is no formula.
 """
 
 from __future__ import annotations
@@ -19,13 +19,12 @@ from matplotlib.legend import Legend
 from matplotlib.patches import Patch
 from matplotlib.textpath import TextPath
 
-from dtsemnet.tree.view import class_colors, tint
-from dtsemnet.tree.wording import MINUS, shorten
-from dtsemnet.tree.wording import display_number as number
+from dtsemnet.tree import LeafSurvey, Model
+from dtsemnet.tree.wording import shorten
 
 __all__ = [
-    "ACCENT", "AMOUNTS", "BARS", "EDGE", "FAINT", "GRID", "INK", "MINUS", "SIGNS",
-    "class_colors", "class_legend", "fit_text", "fresh_axes", "number", "plain", "text_width", "tidy_axes", "tint",
+    "ACCENT", "AMOUNTS", "BARS", "EDGE", "FAINT", "GRID", "INK", "SIGNS", "bars_note", "class_legend", "fit_text",
+    "fresh_axes", "percent", "plain", "survey_rows", "text_width", "tidy_axes",
 ]  # fmt: skip
 
 INK, FAINT, GRID, EDGE = "#222222", "#767676", "#d9d9d9", "#c3cad1"
@@ -68,13 +67,39 @@ def class_legend(ax: Axes, names: Sequence[Any], colors: Sequence[Any], limit: i
     return legend
 
 
+def survey_rows(model: Model, X: Any, y: Any = None) -> LeafSurvey:
+    """Count the rows of a plot at the leaves; at least one row is needed."""
+    survey = LeafSurvey.of(model, X, y)
+    if not survey.n_rows:
+        raise ValueError("X has no rows; pass at least one, or leave X out.")
+    return survey
+
+
+def bars_note(spread: Any) -> str:
+    """Say what :meth:`dtsemnet.tree.ReadableView.sizes` measures."""
+    return "weight in raw units" if spread is None else "weight times standard deviation of the feature"
+
+
+def percent(share: float) -> str:
+    """Write a share, small ones not as 0.
+
+    Examples
+    --------
+    >>> percent(0.5), percent(0.004), percent(0.0), percent(0.9996)
+    ('50 %', '<1 %', '0 %', '>99 %')
+    """
+    if 0 < share < 0.005:
+        return "<1 %"
+    return ">99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
+
+
 def plain(text: Any) -> str:
     """Escape what matplotlib would read as a formula, for labels whose text objects it makes itself."""
     return str(text).replace("$", r"\$")
 
 
 def fit_text(text: str, width: float, size: float) -> str:
-    """Shorten a text to a width in inches at a font size in points; nothing where not even two letters fit."""
+    """Shorten a text to a width in inches at a font size in points; empty if not even two letters fit."""
     return shorten(text, lambda shown: text_width(shown, size) <= width)
 
 

@@ -13,8 +13,8 @@ from matplotlib.patches import Rectangle
 from dtsemnet.arrays import Floats, Ints
 from dtsemnet.plot.glyphs import draw_edge, sign_limit, write
 from dtsemnet.plot.layout import cut, lay_out
-from dtsemnet.plot.reading import read_tree
-from dtsemnet.plot.style import FAINT, GRID, SIGNS
+from dtsemnet.plot.style import FAINT, GRID, SIGNS, bars_note, survey_rows
+from dtsemnet.tree import ReadableView, Tree
 
 __all__ = ["plot_weights_image"]
 
@@ -28,7 +28,7 @@ def plot_weights_image(
 ) -> Axes:
     """Draw the weights of splits as pictures, each on a scale of its own that is symmetrical at 0.
 
-    The scale ends at the largest weight, or sooner where single pixels stand out far above the others.
+    The scale ends at the largest weight, or sooner if single pixels are far above the others.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def plot_weights_image(
         Splits to draw in a grid. By default the upper five levels, arranged as the tree.
     X : array_like, optional
         Rows: weights are multiplied by the standard deviation of the pixel, so that pixels that are nearly always
-        empty do not stand out.
+        empty do not dominate.
     ax : matplotlib Axes, optional
         By default those of a new figure.
 
@@ -56,10 +56,13 @@ def plot_weights_image(
     >>> plot_weights_image(tree, (2, 2)).images[0].get_array().tolist()
     [[1.0, -1.0], [0.5, 0.0]]
     """
-    reading = read_tree(tree, X)
-    whole = reading.view.tree
+    view = ReadableView.of(tree)
+    whole = view.tree
+    if X is not None:
+        survey_rows(view.model, X)
+    spread = None if X is None else view.spread(X)
     if int(np.prod(shape)) != whole.n_features or len(shape) != 2:
-        raise ValueError(f"shape must be two numbers with {whole.n_features} pixels, one a feature, got {shape}.")
+        raise ValueError(f"shape must be two numbers with {whole.n_features} pixels, one per feature, got {shape}.")
     if not whole.n_splits:
         raise ValueError("tree has no splits: there are no weights to draw.")
     chosen, place, edges = _in_tree(whole) if splits is None else _in_grid(whole.n_splits, splits)
@@ -73,17 +76,17 @@ def plot_weights_image(
     for a, b in edges:
         start, end = (place[a, 0], place[a, 1] - 0.45 * high), (place[b, 0], place[b, 1] + 0.45 * high)
         draw_edge(ax, start, end, 1.2, f"to-split-{chosen[b]}", marked=False)
-    size = reading.sizes(whole.weight[chosen])
+    size = view.sizes("weight", spread)[chosen]
     for picture, (x, y), split in zip(size, place, chosen):
         _picture(ax, picture.reshape(shape), x, y, 0.9 * wide, 0.9 * high, f"split-{split}")
     ax.set(xlim=(place[:, 0].min() - 0.55, place[:, 0].max() + 0.55), aspect="equal")
     ax.set_ylim(place[:, 1].min() - 0.8, place[:, 1].max() + 0.55)
     ax.set_axis_off()
-    _note(ax, reading.bars, whole.n_splits, len(chosen), splits is None, place)
+    _note(ax, bars_note(spread), whole.n_splits, len(chosen), splits is None, place)
     return ax
 
 
-def _in_tree(tree: Any) -> tuple[Ints, Floats, list[tuple[int, int]]]:
+def _in_tree(tree: Tree) -> tuple[Ints, Floats, list[tuple[int, int]]]:
     """Place the splits of the upper levels as the nodes of a tree, one unit apart."""
     upper = cut(tree.topology, _LEVELS).topology
     layout = lay_out(upper)
@@ -95,9 +98,9 @@ def _in_tree(tree: Any) -> tuple[Ints, Floats, list[tuple[int, int]]]:
 
 def _in_grid(n_splits: int, splits: Sequence[int]) -> tuple[Ints, Floats, list[tuple[int, int]]]:
     chosen = np.asarray(splits, dtype=np.int64).reshape(-1)
-    strange = chosen[(chosen < 0) | (chosen >= n_splits)]
-    if len(strange) or not len(chosen):
-        raise ValueError(f"splits must lie between 0 and {n_splits - 1}, got {strange[0] if len(strange) else 'none'}.")
+    wrong = chosen[(chosen < 0) | (chosen >= n_splits)]
+    if len(wrong) or not len(chosen):
+        raise ValueError(f"splits must lie between 0 and {n_splits - 1}, got {wrong[0] if len(wrong) else 'none'}.")
     columns = int(np.ceil(np.sqrt(len(chosen) * 1.6)))
     number = np.arange(len(chosen))
     return chosen, np.column_stack([number % columns, -(number // columns)]).astype(np.float64), []

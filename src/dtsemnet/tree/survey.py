@@ -15,7 +15,7 @@ import numpy as np
 from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.tree.model import Model
 
-__all__ = ["LeafSurvey"]
+__all__ = ["LeafSurvey", "leaf_answers"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,6 +143,27 @@ class LeafSurvey:
         first, last = self.model.tree.topology.spans
         running = np.concatenate([np.zeros_like(per_leaf[:1]), np.cumsum(per_leaf, axis=0)])
         return running[last] - running[first]
+
+
+def leaf_answers(model: Model, survey: LeafSurvey | None = None) -> Floats | None:
+    """Give the number that each leaf of a regressor answers with, shape (n_leaves, n_outputs).
+
+    Constant leaves answer with their constant, after the guard and the output map. Linear leaves answer with their
+    mean over the rows of a survey: NaN in leaves without rows, and None in all without a survey. None for classes.
+
+    Examples
+    --------
+    >>> from dtsemnet.tree import Topology, Tree
+    >>> leaf_answers(Model.of(Tree(Topology.complete(1), [[1.0]], [0.0], [[1.0], [9.0]], upper=[[5.0], [5.0]])))
+    array([[1.],
+           [5.]])
+    """
+    tree = model.tree
+    if tree.is_classifier:
+        return None
+    if tree.coef is not None:
+        return None if survey is None else survey.mean_prediction
+    return np.asarray(model.output(np.clip(tree.value, *tree.guard)))
 
 
 def _read_target(model: Model, y: Any, n_rows: int, allow_unknown: bool) -> Array:

@@ -14,12 +14,12 @@ from PIL import Image
 from stable_baselines3 import PPO, SAC
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
-from dtsemnet.plot.style import ACCENT, class_colors, tint
+from dtsemnet.plot.style import ACCENT
 from dtsemnet.rl import TopKSAC, TreePolicy, TreeSACPolicy, evaluate, policy_tree
 from dtsemnet.rl.film import panel, render
 from dtsemnet.rl.film.panel import TreePanel, rgb
 from dtsemnet.rl.film.writer import open_film
-from dtsemnet.tree import Encoder, Model, Topology, Tree
+from dtsemnet.tree import Encoder, Model, Topology, Tree, class_colors, tint
 from strategies import points, trees
 
 END = 10

@@ -19,8 +19,9 @@ from PIL import Image, ImageDraw, ImageFont
 
 from dtsemnet.arrays import Floats
 from dtsemnet.plot.layout import Layout, lay_out
-from dtsemnet.plot.style import ACCENT, BARS, EDGE, FAINT, GRID, INK, MINUS, class_colors, number, tint
-from dtsemnet.tree import Model, TanhScale, raw_view
+from dtsemnet.plot.style import ACCENT, BARS, EDGE, FAINT, GRID, INK
+from dtsemnet.tree import Model, ReadableView, TanhScale, class_colors, tint
+from dtsemnet.tree.wording import MINUS, display_number, fit_condition
 
 __all__ = ["ActionPanel", "Panel", "TreePanel", "rgb"]
 
@@ -109,7 +110,7 @@ class TreePanel(Panel):
     def __init__(self, model: Model, height: int, names: Names = None) -> None:
         n_leaves, tree = model.tree.n_leaves, model.tree
         super().__init__(int(np.clip(5 * n_leaves + 2 * MARGIN, 500, 720)), height)
-        self.model, self.view, self.names = model, raw_view(model), names
+        self.model, self.view, self.names = model, ReadableView.of(model), names
         self.actions = class_colors(len(model.class_names)) if model.class_names is not None else []
         n_listed = min(tree.depth, MOST_ROWS)
         n_lines = n_listed + (1 if model.is_classifier else tree.n_outputs)
@@ -166,21 +167,11 @@ class TreePanel(Panel):
     @lru_cache(maxsize=1024)  # noqa: B019 - a panel lives as long as its episode
     def _title(self, split: int) -> str:
         """Write the condition of a split, its largest terms first, as many as fit."""
-        tree, labels = self.view.tree, self.view.labels
-        order = np.argsort(-np.abs(self.model.tree.weight[split]), kind="stable")
-        order = order[tree.weight[split, order] != 0]
-        if not len(order):
-            return f"0 > {number(-float(tree.bias[split]))}"
-        lead = float(tree.weight[split, order[0]])
-        end = f" {'>' if lead > 0 else '<'} {number(-float(tree.bias[split]) / lead)}"
-        text, room = labels[order[0]], self.width - 2 * MARGIN - 90 - _font(11).getlength(f" …{end}")
-        for j in order[1:]:
-            factor = float(tree.weight[split, j]) / lead
-            longer = f"{text} {'+' if factor > 0 else MINUS} {number(abs(factor), 2)} {labels[j]}"
-            if _font(11).getlength(longer) > room:
-                return f"{text} …{end}"
-            text = longer
-        return text + end
+        tree, size = self.view.tree, self.model.tree.weight[split]
+        room = self.width - 2 * MARGIN - 90
+        return fit_condition(
+            self.view, tree.weight[split], float(tree.bias[split]), size, lambda text: _font(11).getlength(text) <= room
+        )
 
     def _draw_tree(self) -> Image.Image:
         """Draw all edges, splits and leaves, nothing lit; ``SHARP`` times too large."""
@@ -282,8 +273,8 @@ def _font(size: int) -> ImageFont.FreeTypeFont:
 
 def _signed(value: float) -> str:
     """Write a number with its sign, small ones to two places, so that it does not jump about from frame to frame."""
-    return f"{value:+.2f}".replace("-", MINUS) if abs(value) < 1000 else number(value)
+    return f"{value:+.2f}".replace("-", MINUS) if abs(value) < 1000 else display_number(value)
 
 
 def _reward(total: float) -> str:
-    return f"{total:,.0f}".replace("-", MINUS) if abs(total) >= 100 or total == round(total) else number(total)
+    return f"{total:,.0f}".replace("-", MINUS) if abs(total) >= 100 or total == round(total) else display_number(total)

@@ -31,7 +31,8 @@ def plot_curves(environment: Environment, rows: Sequence[Row]) -> Figure | None:
     """
     from matplotlib.figure import Figure
 
-    from dtsemnet.plot.style import class_colors, tidy_axes
+    from dtsemnet.plot.style import tidy_axes
+    from dtsemnet.tree import class_colors
 
     shown = [row for row in rows if any(record.get("curve", {}).get("step") for record in row.records)]
     if not shown:

@@ -217,9 +217,9 @@ def _plain_seconds(ax: Any) -> None:
 
 
 def _colors() -> list[str]:
-    from dtsemnet.plot.style import class_colors
+    from dtsemnet.tree import class_colors
 
-    return [str(color) for color in class_colors(8)]
+    return class_colors(8)
 
 
 def _axes(n: int, width: float, height: float, columns: int = 4) -> tuple[Any, list[Any]]:
