@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -27,7 +29,7 @@ def swing():
 
 @pytest.mark.parametrize(("policy", "name"), [(pole(), "CartPole-v1"), (swing(), "Pendulum-v1")])
 def test_side_by_side_is_one_by_one(policy, name, monkeypatch):
-    monkeypatch.setattr(evaluation, "ABREAST", 3)  # so that five seeds take two rounds
+    monkeypatch.setattr(evaluation, "N_PARALLEL", 3)  # so that five seeds take two rounds
     assert evaluate(policy, name, range(5)) == evaluate(policy, gym.make(name), range(5))
 
 
@@ -49,3 +51,9 @@ def test_spread_does_not_move_with_the_mean(rewards, shift):
     assert moved["mean"] == pytest.approx(figures["mean"] + shift, abs=1e-9)
     assert moved["std"] == pytest.approx(figures["std"], abs=1e-9)
     assert figures["sem"] == pytest.approx(figures["std"] / np.sqrt(len(rewards)))
+
+
+def test_named_actions_are_played_by_their_order():
+    tree = pole().tree
+    named = Model(Encoder.identity(tree.feature_labels), replace(tree, class_names=("left", "right")))
+    assert evaluate(named, "CartPole-v1", range(3)) == evaluate(pole(), "CartPole-v1", range(3))

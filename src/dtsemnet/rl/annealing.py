@@ -1,7 +1,7 @@
-"""What falls while an agent learns: callbacks that drive a setting by the share of the steps done.
+"""Annealing: callbacks that lower a setting while an agent learns, by the share of the steps done.
 
-They change it before a rollout, never between a rollout and its update. They hold no state of their own, so that a
-training that goes on after a kill finds the setting where it was.
+They change it before a rollout, never between a rollout and its update. They have no state of their own, so a training
+that resumes after a kill finds the setting where it was.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ __all__ = ["AnnealEntropy", "AnnealPooling"]
 
 
 class _Annealing(BaseCallback):
-    """Set something before each rollout and at the end."""
+    """Set a value before each rollout and at the end."""
 
     @abstractmethod
     def _set(self, progress: float) -> None:
-        """Set it to what it is after a share ``progress`` of the steps."""
+        """Set the value for a share ``progress`` of the steps."""
 
     def _on_rollout_start(self) -> None:
         self._set(self.num_timesteps / max(1, self.model._total_timesteps))
@@ -35,10 +35,10 @@ class _Annealing(BaseCallback):
 
 
 class AnnealPooling(_Annealing):
-    """Drive the pooling temperature of a ``TreePolicy`` to 0 while it learns.
+    """Lower the pooling temperature of a ``TreePolicy`` to 0 while it learns.
 
-    It falls from ``start`` to ``end`` in equal factors, then is 0: the last part of the training runs on the
-    tree itself.
+    It falls geometrically from ``start`` to ``end`` and is 0 afterwards: the last part of the training runs on the tree
+    itself.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class AnnealPooling(_Annealing):
         self.start, self.end, self.fraction = start, end, fraction
 
     def temperature(self, progress: float) -> float:
-        """Give the temperature after a share ``progress`` of the steps."""
+        """Compute the temperature after a share ``progress`` of the steps."""
         if progress >= self.fraction:
             return 0.0
         return float(self.start * (self.end / self.start) ** (progress / self.fraction))
@@ -82,18 +82,18 @@ class AnnealPooling(_Annealing):
 
 
 class AnnealEntropy(_Annealing):
-    """Let the entropy that SAC aims at fall while it learns: first it looks around, in the end it acts precisely.
+    """Lower the target entropy of SAC while it learns: first the agent explores, in the end it acts precisely.
 
-    The policy that is trained is noisy, and keeps a distance from every danger that its noise may lead it into; the
-    one that acts in the end has no noise, and would not need to.
+    The policy that is trained is noisy, and keeps away from every danger that its noise may lead it into. The policy
+    that acts in the end has no noise and does not need that distance.
 
     Parameters
     ----------
     start, end : float, default=-1.0, -3.0
-        Target entropy in nats per action dimension, which SAC holds at -1. The noise that it asks for has a standard
-        deviation of 0.09 at -1, of 0.24 at 0 and of 0.01 at -3, in actions from -1 to 1 that are far from both.
+        Target entropy in nats per action dimension; SAC keeps it at -1. The corresponding noise has a standard
+        deviation of 0.09 at -1, of 0.24 at 0 and of 0.01 at -3, for actions from -1 to 1 that are far from both bounds.
     since, until : float, default=0.3, 0.9
-        Shares of all steps between which it falls in a straight line.
+        Shares of all steps between which it falls linearly.
 
     Examples
     --------
@@ -111,7 +111,7 @@ class AnnealEntropy(_Annealing):
         self.start, self.end, self.since, self.until = start, end, since, until
 
     def target(self, progress: float) -> float:
-        """Give the target per action dimension after a share ``progress`` of the steps."""
+        """Compute the target per action dimension after a share ``progress`` of the steps."""
         share = min(1.0, max(0.0, (progress - self.since) / (self.until - self.since)))
         return self.start + share * (self.end - self.start)
 

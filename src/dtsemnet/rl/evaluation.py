@@ -1,7 +1,7 @@
-"""Episodes without exploration: how good a policy is, and on which seeds that is asked.
+"""Episodes without exploration: how a policy acts, how good it is, and on which seeds that is measured.
 
-Three kinds of episodes never meet: those trained on, those that judge a policy on the way (the best is kept by
-them), and those that test it at the end.
+Three kinds of episodes have no seed in common: those of the training, those that judge a policy on the way (the best
+is kept by them), and those that test it at the end.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from dtsemnet.rl.policies.actors import DiscreteActor
 from dtsemnet.rl.policies.sac import RegressionActor
 from dtsemnet.tree import Model
 
-__all__ = ["JUDGING_EPISODES", "JUDGING_SEEDS", "TEST_SEEDS", "act_by_tree", "evaluate", "is_tree", "summary"]
+__all__ = ["JUDGING_EPISODES", "JUDGING_SEEDS", "TEST_SEEDS", "Act", "act_by", "evaluate", "is_tree", "summary"]
 
 JUDGING_SEEDS = range(10_000, 11_000)
 """Seeds of the episodes that judge a policy on the way."""
 JUDGING_EPISODES = 130
-"""How many of them judge one that may be the best."""
+"""Default number of these episodes for a policy that may be the best."""
 TEST_SEEDS = range(500, 600)
-"""Seeds of the episodes that test it at the end, the paper's."""
-ABREAST = 50
+"""Seeds of the episodes that test it at the end, those of the paper."""
+N_PARALLEL = 50
 """Episodes that are played side by side: one call of the policy serves them all."""
 
 Act = Callable[[Array], Any]
-"""From observations, one a row, to actions."""
+"""From observations, one per row, to actions."""
 
 
 def evaluate(
@@ -41,14 +41,14 @@ def evaluate(
     *,
     vec_normalize: VecNormalize | None = None,
 ) -> list[float]:
-    """Play one episode a seed without exploration and give the sums of rewards.
+    """Play one episode per seed without exploration and return the sums of rewards.
 
     Parameters
     ----------
     policy : agent of stable-baselines3, or Model
-        An agent behind ``VecNormalize`` gets its observations normalised; a model reads them raw.
+        The observations of an agent behind ``VecNormalize`` are normalised; a model reads them raw.
     env : gymnasium.Env or str
-        The raw environment, or its name. By name the episodes are played side by side, which is much faster.
+        The raw environment, or its name. With a name the episodes are played side by side, which is much faster.
     seeds : iterable of int, default=TEST_SEEDS
         Seeds of the resets.
     vec_normalize : VecNormalize, optional
@@ -62,16 +62,36 @@ def evaluate(
     >>> evaluate(agent, "CartPole-v1", range(5)) == evaluate(policy_tree(agent), "CartPole-v1", range(5))
     True
     """
-    wanted = list(seeds)
-    worlds = [env] if not isinstance(env, str) else [_world(env) for _ in range(min(ABREAST, len(wanted)))]
-    act = act_by_tree(policy, worlds[0]) if isinstance(policy, Model) else _act_by_agent(policy, vec_normalize)
-    rewards = []
-    for first in range(0, len(wanted), len(worlds)):
-        rewards += _play(act, worlds, wanted[first : first + len(worlds)])
+    all_seeds = list(seeds)
     if isinstance(env, str):
-        for world in worlds:
-            world.close()
+        # Without the checker, which looks at every step: it has checked the environment during training.
+        envs = [gym.make(env, disable_env_checker=True) for _ in range(min(N_PARALLEL, len(all_seeds)))]
+    else:
+        envs = [env]
+    act = act_by(policy, envs[0], vec_normalize)
+    rewards = []
+    for first in range(0, len(all_seeds), len(envs)):
+        rewards += _play(act, envs, all_seeds[first : first + len(envs)])
+    if isinstance(env, str):
+        for made in envs:
+            made.close()
     return rewards
+
+
+def act_by(policy: BaseAlgorithm | Model, env: gym.Env[Any, Any], vec_normalize: VecNormalize | None = None) -> Act:
+    """Make the function that gives the actions of a policy.
+
+    The class names of a tree are the numbers of its actions; names that are not numbers stand for actions in order.
+    """
+    if isinstance(policy, Model):
+        return _act_by_tree(policy, env)
+    normalize = policy.get_vec_normalize_env() if vec_normalize is None else vec_normalize
+
+    def act(rows: Array) -> Any:
+        rows = rows if normalize is None else np.asarray(normalize.normalize_obs(rows))
+        return policy.predict(rows, deterministic=True)[0]
+
+    return act
 
 
 def is_tree(agent: BaseAlgorithm) -> bool:
@@ -80,7 +100,7 @@ def is_tree(agent: BaseAlgorithm) -> bool:
 
 
 def summary(rewards: list[float]) -> dict[str, Any]:
-    """Mean, standard deviation with n - 1, and the standard error of the mean.
+    """Compute the mean, the standard deviation with n - 1, and the standard error of the mean.
 
     Examples
     --------
@@ -91,37 +111,25 @@ def summary(rewards: list[float]) -> dict[str, Any]:
     return {"mean": float(np.mean(rewards)), "std": std, "sem": std / len(rewards) ** 0.5, "rewards": rewards}
 
 
-def _world(name: str) -> gym.Env[Any, Any]:
-    # The checker looks at every step, and has looked at those trained on.
-    return gym.make(name, disable_env_checker=True)
-
-
-def _play(act: Act, worlds: Sequence[gym.Env[Any, Any]], seeds: Sequence[int]) -> list[float]:
-    """Play one episode in each environment, all in step; those that are over wait."""
+def _play(act: Act, envs: Sequence[gym.Env[Any, Any]], seeds: Sequence[int]) -> list[float]:
+    """Play one episode in each environment, step by step together, until all are over."""
     total = [0.0] * len(seeds)
-    seen = {place: worlds[place].reset(seed=seed)[0] for place, seed in enumerate(seeds)}
-    while seen:
-        actions = act(np.stack(list(seen.values())))
-        for place, action in zip(list(seen), actions):
-            seen[place], reward, over, cut, _ = worlds[place].step(action)
-            total[place] += float(reward)
-            if over or cut:
-                del seen[place]
+    observations = {i: envs[i].reset(seed=seed)[0] for i, seed in enumerate(seeds)}
+    while observations:
+        actions = act(np.stack(list(observations.values())))
+        for i, action in zip(list(observations), actions):
+            observations[i], reward, terminated, truncated, _ = envs[i].step(action)
+            total[i] += float(reward)
+            if terminated or truncated:
+                del observations[i]
     return total
 
 
-def _act_by_agent(agent: BaseAlgorithm, normalize: VecNormalize | None) -> Act:
-    if normalize is None:
-        normalize = agent.get_vec_normalize_env()
-
-    def act(rows: Array) -> Any:
-        rows = rows if normalize is None else np.asarray(normalize.normalize_obs(rows))
-        return agent.predict(rows, deterministic=True)[0]
-
-    return act
-
-
-def act_by_tree(model: Model, env: gym.Env[Any, Any]) -> Act:
-    """Make the function that gives the actions of a tree."""
+def _act_by_tree(model: Model, env: gym.Env[Any, Any]) -> Act:
     shape, dtype = env.action_space.shape or (), env.action_space.dtype
-    return lambda rows: model.predict(rows.reshape(len(rows), -1)).astype(dtype).reshape(-1, *shape)
+    names = model.class_names
+    if names is None:
+        return lambda rows: model.predict(rows.reshape(len(rows), -1)).astype(dtype).reshape(-1, *shape)
+    numbered = all(isinstance(name, int) and not isinstance(name, bool) for name in names)
+    actions = np.array(names if numbered else range(len(names)), dtype=dtype)[model.tree.leaf_class]
+    return lambda rows: actions[model.apply(rows.reshape(len(rows), -1))]

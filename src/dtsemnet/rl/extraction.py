@@ -1,9 +1,9 @@
-"""From a trained agent to the hard tree that it is.
+"""Extraction: from a trained agent to its hard tree.
 
-The deterministic policy of an agent is ``encoder -> tree -> output``: the observation normalised and
-clipped as ``VecNormalize`` does, the leaf that the actor reaches, and for continuous actions the tanh
-and the scaling to the action bounds. Network and tree hold the same numbers; the network adds in
-float32, so only observations within rounding of a split may reach another leaf.
+The deterministic policy of an agent is ``encoder -> tree -> output``: the observation normalised and clipped as by
+``VecNormalize``, the leaf that the actor reaches, and for continuous actions the tanh and the scaling to the action
+bounds. Network and tree hold the same numbers; the network adds in float32, so only observations within rounding of a
+split may reach another leaf.
 """
 
 from __future__ import annotations
@@ -34,25 +34,24 @@ def policy_tree(
     feature_names: Sequence[str] | None = None,
     action_names: Sequence[str] | None = None,
 ) -> Model:
-    """Read the deterministic policy of an agent as a hard tree in raw observation units.
+    """Return the deterministic policy of an agent as a hard tree in the units of the raw observations.
 
     Parameters
     ----------
     model : PPO with a tree policy, TopKSAC, or SAC with TreeSACPolicy
-        As trained or loaded. Its actor must read the flat observation.
+        Trained or loaded. Its actor must read the flat observation.
     vec_normalize : VecNormalize, optional
-        Statistics of the observations; those of the agent's environment if not given. An agent that was
-        loaded without its environment does not know them.
+        Statistics of the observations; those of the agent's environment if not given. An agent that was loaded
+        without its environment does not have them.
     feature_names : sequence of str, optional
-        Names of the observation's entries, ``x0, x1, ...`` if not given.
+        Names of the entries of an observation, ``x0, x1, ...`` if not given.
     action_names : sequence of str, optional
-        Names of discrete actions; their numbers if not given, so that ``predict`` gives what the
-        environment takes.
+        Names of discrete actions; their numbers if not given, so that ``predict`` returns actions of the environment.
 
     Returns
     -------
     Model
-        ``predict`` of raw observations is ``model.predict(normalised, deterministic=True)``.
+        Its ``predict`` of raw observations is ``model.predict(normalised, deterministic=True)``.
 
     Examples
     --------
@@ -85,7 +84,7 @@ def policy_tree(
 def named_model(
     model: Model, feature_names: Sequence[str] | None = None, action_names: Sequence[str] | None = None
 ) -> Model:
-    """Give names to the observation's entries and to discrete actions, for people to read.
+    """Give names to the entries of an observation and to discrete actions, for people to read.
 
     Examples
     --------
@@ -97,13 +96,13 @@ def named_model(
     names = [column.name for column in model.encoder.columns] if feature_names is None else list(feature_names)
     columns = [replace(column, name=name) for column, name in zip(model.encoder.columns, names, strict=True)]
     if action_names is not None and model.tree.class_names is not None:
-        # A tree that imitates knows only the actions that it has seen.
+        # A tree that imitates has only the actions that it has seen.
         action_names = [action_names[int(action)] for action in model.tree.class_names]
     return Model(Encoder(columns), _named(model.tree, names, action_names), model.output)
 
 
 def _check_inputs(policy: BasePolicy, space: spaces.Space[Any]) -> int:
-    """Refuse what does not reach the actor entry by entry; give the number of entries."""
+    """Refuse observations that do not reach the actor entry by entry; return the number of entries."""
     if not isinstance(space, spaces.Box) or (is_image_space(space) and policy.normalize_images):
         raise TypeError(f"model must observe a Box of numbers, got {space}; flatten or scale it in the environment.")
     if policy.features_extractor_class is not FlattenExtractor:
@@ -122,7 +121,7 @@ def _encoder(names: Sequence[str], normalize: VecNormalize | None) -> Encoder:
     if len(mean) != len(names):
         raise ValueError(f"vec_normalize has statistics of {len(mean)} entries, but the agent observes {len(names)}.")
     clip = float(normalize.clip_obs)
-    # VecNormalize may be told not to clip by an infinite bound.
+    # An infinite bound of VecNormalize means no clipping.
     lower, upper = (-clip, clip) if np.isfinite(clip) else (None, None)
     return Encoder(
         Column(name, center=float(m), scale=float(s), lower=lower, upper=upper)

@@ -1,13 +1,13 @@
-"""Imitation: a tree learns from a trained agent, be that a network or anything else.
+"""Imitation: a tree learns from a trained agent, which may be a network or anything else.
 
 DAgger (Ross, Gordon and Bagnell, 2011): the first round follows the teacher, later rounds follow the latest tree, so
-that the tree is taught where it goes itself; the teacher names the action at every step. Each round fits a student to
-all steps so far; the best of the trees by reward is kept.
+that the tree learns in the states that it reaches itself; the teacher labels every step with its action. Each round
+fits a student to all steps so far; the tree with the best reward is kept.
 
-VIPER (Bastani, Pu and Solar-Lezama, 2018) is this with CART for a student, and steps where the choice matters
-count more, by ``max_a Q - min_a Q``. Where the teacher has no Q function, the logarithm of its action probabilities
-stands in, as in the paper. Continuous actions, which the paper does not treat, are fitted by squared error, and all
-steps count alike.
+VIPER (Bastani, Pu and Solar-Lezama, 2018) is DAgger with CART as the student, with each step weighted by how much the
+choice of the action matters, ``max_a Q - min_a Q``. If the teacher has no Q function, the logarithm of its action
+probabilities takes its place, as in the paper. Continuous actions, which the paper does not treat, are fitted by
+squared error with equal weights.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from stable_baselines3.common.policies import ActorCriticPolicy
 from stable_baselines3.dqn.policies import DQNPolicy
 
 from dtsemnet.arrays import Array
-from dtsemnet.rl.evaluation import act_by_tree, evaluate
+from dtsemnet.rl.evaluation import act_by, evaluate
 from dtsemnet.rl.training import Clock, Progress
 from dtsemnet.tree import Model, Tree, as_model
 
 __all__ = ["imitate", "viper"]
 
 Advice = Callable[[Array], tuple[Any, float]]
-"""From an observation to the teacher's action, and how much the choice matters."""
+"""From an observation to the teacher's action, and the weight of the step."""
 Step = tuple[Array, Any, float]
 Watch = Callable[[Progress], None]
 CART = (DecisionTreeClassifier, DecisionTreeRegressor)
@@ -59,20 +59,20 @@ def imitate(
         A trained agent; for discrete actions PPO, A2C or DQN. If it was trained behind ``VecNormalize``, it must still
         have that environment; the tree reads raw observations.
     env : gymnasium.Env or str
-        Where to act, without normalisation, or its name; a ``Box`` of observations, actions ``Discrete`` or a ``Box``
-        of one axis. By name the trees are judged faster.
+        The environment without normalisation, or its name; with a ``Box`` of observations, and ``Discrete`` actions or
+        a ``Box`` of one axis. With a name the trees are evaluated faster.
     student : estimator
-        Fitted anew in each round, as it is: its depth and ``random_state`` are its own. For discrete actions a
-        classifier such as ``DTSemNetClassifier``, for a ``Box`` a regressor such as ``DTSemNetRegressor``;
-        scikit-learn's decision trees and the baselines that end in a tree are taken too.
+        Cloned and fitted in each round. For discrete actions a classifier such as ``DTSemNetClassifier``, for a ``Box``
+        a regressor such as ``DTSemNetRegressor``; decision trees of scikit-learn and other estimators that end in a
+        tree are accepted too.
     n_rounds, n_steps : int, default=10, 2000
         Rounds of DAgger, and steps in each.
     n_episodes : int, default=10
-        Episodes that judge each tree, the same for all.
+        Episodes that evaluate each tree, the same for all.
     seed : int, default=0
-        Of the environment; rounds and judges take it and the numbers behind it.
+        Seed of the environment; the rounds and the evaluation use it and the numbers after it.
     watch : callable, optional
-        Told a :class:`~dtsemnet.rl.training.Progress` after each round.
+        Called with a :class:`~dtsemnet.rl.training.Progress` after each round.
 
     Returns
     -------
@@ -92,23 +92,23 @@ def imitate(
         raise ValueError(
             f"n_rounds, n_steps and n_episodes must be at least 1, got {n_rounds}, {n_steps} and {n_episodes}."
         )
-    world = gym.make(env) if isinstance(env, str) else env
-    discrete = _is_discrete(world)
+    made = gym.make(env) if isinstance(env, str) else env
+    discrete = _is_discrete(made)
     _check_student(student, discrete)
     advise = _advice(teacher, discrete)
     act: Callable[[Array], Any] = lambda x: advise(x)[0]  # noqa: E731
-    seen: list[Step] = []
+    steps: list[Step] = []
     best, best_reward, clock = None, -np.inf, Clock()
     for n in range(n_rounds):
-        seen += _walk(world, act, advise, n_steps, seed + n)
-        model = _fit(student, seen)
-        act = _follow(model, world)
+        steps += _walk(made, act, advise, n_steps, seed + n)
+        model = _fit(student, steps)
+        act = _follow(model, made)
         reward = float(np.mean(evaluate(model, env, range(seed + n_rounds, seed + n_rounds + n_episodes))))
         if reward > best_reward:
             best, best_reward = model, reward
         if watch is not None:
-            spent, rest = clock.elapsed(), (n_rounds - n - 1) / (n + 1)
-            watch(Progress(len(seen), n_rounds * n_steps, None, reward, best_reward, spent, spent * rest))
+            spent, remaining = clock.elapsed(), (n_rounds - n - 1) / (n + 1)
+            watch(Progress(len(steps), n_rounds * n_steps, None, reward, best_reward, spent, spent * remaining))
     assert best is not None
     return best
 
@@ -121,13 +121,13 @@ def viper(
     Parameters
     ----------
     teacher, env
-        As of :func:`imitate`.
+        See :func:`imitate`.
     max_depth : int, default=4
         Depth of the tree.
     seed : int, default=0
-        Of the environment and of CART.
+        Seed of the environment and of CART.
     **options
-        The others of :func:`imitate`: ``n_rounds``, ``n_steps``, ``n_episodes``, ``watch``.
+        Other options of :func:`imitate`: ``n_rounds``, ``n_steps``, ``n_episodes``, ``watch``.
 
     Returns
     -------
@@ -143,27 +143,26 @@ def viper(
     """
     if max_depth < 1:
         raise ValueError(f"max_depth must be at least 1, got {max_depth}.")
-    world = gym.make(env) if isinstance(env, str) else env
+    made = gym.make(env) if isinstance(env, str) else env
     classifier, regressor = CART
-    cart = classifier if _is_discrete(world) else regressor
+    cart = classifier if _is_discrete(made) else regressor
     return imitate(teacher, env, cart(max_depth=max_depth, random_state=seed), seed=seed, **options)
 
 
 def _is_discrete(env: gym.Env[Any, Any]) -> bool:
     """Tell whether actions are ``Discrete`` or a ``Box``; refuse other environments."""
-    seen, done = env.observation_space, env.action_space
-    if (
-        not isinstance(seen, spaces.Box)
-        or not isinstance(done, spaces.Discrete | spaces.Box)
-        or len(done.shape or ()) > 1
-    ):
-        raise TypeError(f"env must have a Box of observations, and actions Discrete or a Box of one axis, got {done}.")
-    return isinstance(done, spaces.Discrete)
+    actions = env.action_space
+    known = isinstance(actions, spaces.Discrete | spaces.Box) and len(actions.shape or ()) <= 1
+    if not known or not isinstance(env.observation_space, spaces.Box):
+        raise TypeError(
+            f"env must have a Box of observations, and actions Discrete or a Box of one axis, got {actions}."
+        )
+    return isinstance(actions, spaces.Discrete)
 
 
 def _check_student(student: Any, discrete: bool) -> None:
-    fits = is_classifier if discrete else is_regressor
-    if not isinstance(student, BaseEstimator) or not fits(student):
+    is_right_kind = is_classifier if discrete else is_regressor
+    if not isinstance(student, BaseEstimator) or not is_right_kind(student):
         wanted, actions = ("classifier", "Discrete actions") if discrete else ("regressor", "a Box of actions")
         raise TypeError(
             f"student must be a {wanted} for {actions}, such as DTSemNet{wanted.capitalize()}(max_depth=4), "
@@ -177,11 +176,11 @@ def _advice(teacher: BaseAlgorithm, discrete: bool) -> Advice:
         raise TypeError(f"teacher must be a PPO, A2C or DQN agent, got the policy {type(policy).__name__}.")
 
     def advise(x: Array) -> tuple[Any, float]:
-        seen = x if normalize is None else np.asarray(normalize.normalize_obs(x))
-        action = teacher.predict(seen, deterministic=True)[0]
+        x = x if normalize is None else np.asarray(normalize.normalize_obs(x))
+        action = teacher.predict(x, deterministic=True)[0]
         if not discrete:
             return action, 1.0
-        rows, _ = policy.obs_to_tensor(seen)
+        rows, _ = policy.obs_to_tensor(x)
         with torch.no_grad():
             value: Any = policy.q_net(rows) if isinstance(policy, DQNPolicy) else _log_probabilities(policy, rows)
         return int(action), float(value.max() - value.min())
@@ -195,24 +194,24 @@ def _log_probabilities(policy: Any, rows: Any) -> Any:
 
 
 def _walk(env: gym.Env[Any, Any], act: Callable[[Array], Any], advise: Advice, n_steps: int, seed: int) -> list[Step]:
-    """Walk by ``act`` and note what the teacher would do."""
+    """Walk by ``act`` and record what the teacher would do."""
     steps = []
     x, _ = env.reset(seed=seed)
     for _ in range(n_steps):
         steps.append((np.ravel(x), *advise(x)))
-        x, _, over, cut, _ = env.step(act(x))
-        if over or cut:
+        x, _, terminated, truncated, _ = env.step(act(x))
+        if terminated or truncated:
             x, _ = env.reset()
     return steps
 
 
-def _fit(student: Any, seen: list[Step]) -> Model:
-    X, action, weight = (np.array(part) for part in zip(*seen))
-    weight = weight + 1e-6 * max(1.0, float(weight.max()))  # a teacher that never cares must not leave all at 0
+def _fit(student: Any, steps: list[Step]) -> Model:
+    X, action, weight = (np.array(part) for part in zip(*steps))
+    weight = weight + 1e-6 * max(1.0, float(weight.max()))  # all weights would be 0 if no choice mattered
     fitted = clone(student).fit(X, action, weight)
     return as_model(fitted if hasattr(fitted, "model_") else Tree.from_sklearn(fitted))
 
 
 def _follow(model: Model, env: gym.Env[Any, Any]) -> Callable[[Array], Any]:
-    act = act_by_tree(model, env)
+    act = act_by(model, env)
     return lambda x: act(np.asarray(x)[np.newaxis])[0]

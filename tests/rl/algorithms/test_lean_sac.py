@@ -12,8 +12,8 @@ from stable_baselines3.common.torch_layers import FlattenExtractor
 from torch import nn
 
 from dtsemnet.rl import LeanSAC, TreeSACPolicy
-from dtsemnet.rl.algorithms.critics import Critics
-from dtsemnet.rl.algorithms.sac_kernels import Experience, judge
+from dtsemnet.rl.algorithms.lean_sac import CriticArrays, PackedParameters, check_adam
+from dtsemnet.rl.algorithms.sac_kernels import Transitions, critic_step
 from rl.worlds import Echo
 
 
@@ -31,19 +31,19 @@ def everything(made):
     """Copy all that training can move."""
     parts = {"actor": made.actor, "critic": made.critic, "target": made.critic_target}
     found = {f"{part}.{name}": value.clone() for part, net in parts.items() for name, value in net.named_parameters()}
-    return found | {"entropy": torch.tensor(Critics(made).entropy_weight)}
+    return found | {"entropy": torch.tensor(CriticArrays(made).entropy_weight)}
 
 
 def asked(critic, rows, drawn):
     """Ask critics about actions, after a step at rate 0; give the gradient of the step, the value and the slope."""
-    critics = Critics(critic)
-    loss, value, slope = judge(
-        Experience(*(tensor.numpy() for tensor in rows)),
+    critics = CriticArrays(critic)
+    loss, value, slope = critic_step(
+        Transitions(*(tensor.numpy() for tensor in rows)),
         drawn.numpy(),
         drawn.numpy(),
         np.zeros(len(drawn), np.float32),
         critics.networks(len(drawn)),
-        critics.trained,
+        critics.parameters,
         critics.activation,
         0.0,
     )
@@ -146,3 +146,55 @@ def test_what_cannot_be_differentiated_is_refused():
 
     with pytest.raises(ValueError, match=r"features_extractor_class must have no weights.*Weighted"):
         LeanSAC("MlpPolicy", Echo(), policy_kwargs={"features_extractor_class": Weighted}, buffer_size=1, device="cpu")
+
+
+def test_rows_are_copies_until_they_are_written_back():
+    layer = nn.Linear(3, 2)
+    before = layer.weight.detach().clone()
+    packed = PackedParameters(layer.parameters())
+    weight, bias = packed.views(packed.row)
+    np.testing.assert_array_equal(weight, before.numpy())
+    weight += 1
+    bias[:] = 5
+    assert torch.equal(layer.weight, before)
+    packed.write_back()
+    assert torch.equal(layer.weight, before + 1)
+    assert layer.bias.tolist() == [5.0, 5.0]
+    weight += 1
+    assert torch.equal(layer.weight, before + 1)
+
+
+def test_the_state_of_adam_goes_there_and_back():
+    layer = nn.Linear(3, 2)
+    optimizer = torch.optim.Adam(layer.parameters())
+    fresh = PackedParameters(layer.parameters(), optimizer)
+    assert fresh.n_steps[0] == 0
+    assert not fresh.first.any()
+    fresh.write_back()
+    assert not optimizer.state  # nothing was trained
+    for _ in range(3):
+        optimizer.zero_grad()
+        layer(torch.randn(4, 3)).square().sum().backward()
+        optimizer.step()
+    packed = PackedParameters(layer.parameters(), optimizer)
+    assert packed.n_steps[0] == 3
+    moment = optimizer.state[layer.bias]["exp_avg_sq"].clone()
+    np.testing.assert_array_equal(packed.views(packed.second)[1], moment.numpy())
+    packed.n_steps[0] += 1
+    packed.second *= 2
+    packed.write_back()
+    assert optimizer.state[layer.bias]["step"] == 4
+    assert torch.equal(optimizer.state[layer.bias]["exp_avg_sq"], 2 * moment)
+    layer(torch.randn(4, 3)).square().sum().backward()
+    optimizer.step()  # torch goes on from there
+    assert optimizer.state[layer.weight]["step"] == 5
+
+
+@pytest.mark.parametrize("options", [{"betas": (0.5, 0.9)}, {"weight_decay": 0.1}, {"eps": 1e-3}, {"amsgrad": True}])
+def test_other_adams_are_refused(options):
+    parameters = [nn.Parameter(torch.zeros(2))]
+    check_adam(torch.optim.Adam(parameters, fused=True))
+    with pytest.raises(ValueError, match="with its own betas and eps, got Adam"):
+        check_adam(torch.optim.Adam(parameters, **options))
+    with pytest.raises(ValueError, match="got AdamW"):
+        check_adam(torch.optim.AdamW(parameters))

@@ -14,8 +14,8 @@ from torch import nn
 
 from dtsemnet.nn import Hardmax, LinearSplits, StraightThrough, TopK
 from dtsemnet.rl import LeanSAC, TopKSAC, TreeSACPolicy
-from dtsemnet.rl.algorithms.critics import Critics
-from dtsemnet.rl.algorithms.update import Update
+from dtsemnet.rl.algorithms.lean_sac import CriticArrays
+from dtsemnet.rl.algorithms.topk_sac import TopKUpdate
 from dtsemnet.rl.policies.sac import draw_squashed
 from rl.worlds import Echo, Sides
 
@@ -42,7 +42,7 @@ def state(tree_agent):
     """Copy all that training can move."""
     parts = {"actor": tree_agent.actor, "critic": tree_agent.critic, "target": tree_agent.critic_target}
     found = {f"{part}.{name}": value.clone() for part, net in parts.items() for name, value in net.named_parameters()}
-    return found | {"entropy": torch.tensor(Critics(tree_agent).entropy_weight)}
+    return found | {"entropy": torch.tensor(CriticArrays(tree_agent).entropy_weight)}
 
 
 def moved(before, after):
@@ -75,13 +75,13 @@ class ByAutograd(LeanSAC):
                 actions, log_prob = draw_squashed(*self.actor._at(leaf.T.flatten(), seen))
                 least = torch.cat(self.critic(seen, actions), dim=1).min(dim=1).values
                 self.actor.optimizer.zero_grad()
-                (Critics(self).entropy_weight * log_prob - least).mean().backward()
+                (CriticArrays(self).entropy_weight * log_prob - least).mean().backward()
                 self.actor.optimizer.step()
         self.policy.set_training_mode(False)
 
     def sac_step(self, x, taken, later, dones, rewards, discounts):
         n, (actions, log_prob) = len(x), self.actor.action_log_prob(torch.cat([x, later]))
-        weight = Critics(self).entropy_weight
+        weight = CriticArrays(self).entropy_weight
         if self.ent_coef_optimizer is not None:
             away = log_prob[:n].detach().mean() + self.target_entropy
             self.descend(self.ent_coef_optimizer, -(self.log_ent_coef * away).mean())
@@ -133,21 +133,21 @@ def test_an_update_is_the_three_phases(options, monkeypatch):
 
 
 @pytest.mark.parametrize("n_choices", [1, 2])
-def test_actor_phases_move_the_leaves_alone(filled, n_choices):
-    before, update = state(filled), Update(filled, 64)
-    update.actor_phase(5, n_choices)
+def test_leaf_phases_move_the_leaves_alone(filled, n_choices):
+    before, update = state(filled), TopKUpdate(filled, 64)
+    update.leaf_phase(5, n_choices)
     update.write_back()
     assert moved(before, state(filled)) == {f"actor.{name}" for name in LEAVES}
 
 
 def test_an_update_moves_everything_and_runs_the_three_phases(filled, monkeypatch):
-    before, phases, inner = state(filled), [], Update.actor_phase
+    before, phases, inner = state(filled), [], TopKUpdate.leaf_phase
 
     def spy(update, n_steps, n_choices):
         phases.append((n_steps, n_choices, filled.actor.optimizer.param_groups[0]["lr"]))
         return inner(update, n_steps, n_choices)
 
-    monkeypatch.setattr(Update, "actor_phase", spy)
+    monkeypatch.setattr(TopKUpdate, "leaf_phase", spy)
     filled.train(32, 64)
     assert phases == [(32, 2, 1e-4), (16, 1, 1e-4)]
     assert moved(before, state(filled)) == set(before)

@@ -1,12 +1,16 @@
-"""SAC with the steps of stable-baselines3's in less time, for any actor.
+"""SAC for any actor: the steps of stable-baselines3's SAC in less time.
 
-A step on the critics and what they say of the actor's actions is one call of compiled code; the actor alone is left to
-autograd. All rows of an update are drawn at once, and the actor sees the observations before and after a step in one
+A step on the critics and their derivatives by the actor's actions is one call of compiled code; only the actor is left
+to autograd. All rows of an update are drawn at once, and the actor sees the observations before and after a step in one
 batch. What is computed is the same, up to rounding and the order of random draws.
+
+During an update the parameters of critics and entropy weight are arrays (:class:`CriticArrays`), each with the state of
+its Adam (:class:`PackedParameters`), and are written back at its end: only torch is saved, loaded and resumed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,18 +20,31 @@ from numpy.typing import NDArray
 from stable_baselines3 import SAC
 from stable_baselines3.common.type_aliases import GymEnv, Schedule
 from stable_baselines3.sac.policies import SACPolicy
-from torch import Tensor
+from torch import Tensor, nn
 
+from dtsemnet.arrays import Floats
 from dtsemnet.kernels import one_thread
-from dtsemnet.rl.algorithms.critics import Critics, check_critics
-from dtsemnet.rl.algorithms.sac_kernels import Critic, Experience, follow, judge, step_entropy
+from dtsemnet.rl.algorithms.lean_ppo import MLP, check_features
+from dtsemnet.rl.algorithms.sac_kernels import (
+    RELU,
+    TANH,
+    Critic,
+    Parameters,
+    Transitions,
+    critic_step,
+    entropy_step,
+    move_targets,
+)
 from dtsemnet.rl.policies.sac import draw_squashed
 
-__all__ = ["LeanSAC"]
+__all__ = ["CriticArrays", "LeanSAC", "PackedParameters", "check_adam"]
+
+PLAIN_ADAM = {"betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": 0, "amsgrad": False, "maximize": False}
+"""The options of Adam that the kernels support."""
 
 
-class Rows(NamedTuple):
-    """What is drawn from the replay buffer."""
+class ReplayRows(NamedTuple):
+    """Rows drawn from the replay buffer."""
 
     observations: Tensor
     actions: Tensor
@@ -38,9 +55,9 @@ class Rows(NamedTuple):
 
 
 class LeanSAC(SAC):
-    """SAC on the CPU for critics that are plain networks; takes what ``SAC`` takes, but for ``use_sde``.
+    """SAC on the CPU for critics that are plain networks; the arguments are those of ``SAC``, except ``use_sde``.
 
-    Critics have ReLU or tanh between their layers, and are trained by Adam as it is.
+    Critics have ReLU or tanh between their layers, and are trained by Adam with its default options.
 
     Examples
     --------
@@ -64,15 +81,16 @@ class LeanSAC(SAC):
         """Take gradient steps on samples of the replay buffer."""
         self.policy.set_training_mode(True)
         self._update_learning_rate(self._optimizers())
-        rows, critics = self._draw(gradient_steps * batch_size), Critics(self)
-        experience, networks, losses = self._experience(rows), critics.networks(batch_size), []
+        rows, critics = self._draw(gradient_steps * batch_size), CriticArrays(self)
+        transitions, networks, losses = self._transitions(rows), critics.networks(batch_size), []
         with one_thread():
-            for number in range(gradient_steps):
-                part = slice(number * batch_size, (number + 1) * batch_size)
+            for step in range(gradient_steps):
+                part = slice(step * batch_size, (step + 1) * batch_size)
                 seen = torch.cat([rows.observations[part], rows.next_observations[part]])
-                losses.append(self._step(seen, Experience(*(array[part] for array in experience)), critics, networks))
-                if number % self.target_update_interval == 0:
-                    follow(critics.targets.row, critics.packed.row, self.tau)
+                batch = Transitions(*(array[part] for array in transitions))
+                losses.append(self._step(seen, batch, critics, networks))
+                if step % self.target_update_interval == 0:
+                    move_targets(critics.targets.row, critics.packed.row, self.tau)
         critics.write_back()
         self._n_updates += gradient_steps
         self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
@@ -81,44 +99,43 @@ class LeanSAC(SAC):
             self.logger.record(f"train/{name}", sum(values) / len(values))
 
     def _step(
-        self, seen: Tensor, rows: Experience, critics: Critics, networks: tuple[Critic, ...]
+        self, seen: Tensor, batch: Transitions, critics: CriticArrays, networks: tuple[Critic, ...]
     ) -> tuple[float, float]:
-        """Take one step on critics, entropy weight and actor; tell the losses of critics and actor.
+        """Take one step on critics, entropy weight and actor; return the losses of critics and actor.
 
-        ``seen`` holds the observations before the steps of ``rows``, then those after them.
+        ``seen`` holds the observations of the batch, then the next ones.
         """
-        n = len(rows.rewards)
+        n = len(batch.rewards)
         mean, log_std, _ = self.actor.get_action_dist_params(seen)
         drawn, log_prob = draw_squashed(mean, log_std)
         weight, actions, density = critics.entropy_weight, drawn.detach().numpy(), log_prob.detach().numpy()
-        step_entropy(critics.entropy.trained, density[:n], critics.target_entropy, critics.entropy_rate)
-        worth = -np.float32(weight) * density[n:]
-        loss, value, slope = judge(
-            rows, actions[:n], actions[n:], worth, networks, critics.trained, critics.activation, critics.rate
+        entropy_step(critics.entropy.parameters, density[:n], critics.target_entropy, critics.entropy_rate)
+        bonus = -np.float32(weight) * density[n:]
+        loss, value, gradient = critic_step(
+            batch, actions[:n], actions[n:], bonus, networks, critics.parameters, critics.activation, critics.rate
         )
         self.actor.optimizer.zero_grad()
-        towards = torch.zeros_like(drawn), torch.zeros_like(log_prob)
-        towards[0][:n], towards[1][:n] = torch.from_numpy(slope), weight / n
-        torch.autograd.backward([drawn, log_prob], towards)
+        by_action, by_density = torch.zeros_like(drawn), torch.zeros_like(log_prob)
+        by_action[:n], by_density[:n] = torch.from_numpy(gradient), weight / n
+        torch.autograd.backward([drawn, log_prob], [by_action, by_density])
         self.actor.optimizer.step()
         return loss, weight * float(density[:n].mean()) - value
 
     def _optimizers(self) -> list[torch.optim.Optimizer]:
-        found = (self.actor.optimizer, self.critic.optimizer, self.ent_coef_optimizer)
-        return [optimizer for optimizer in found if optimizer is not None]
+        optimizers = (self.actor.optimizer, self.critic.optimizer, self.ent_coef_optimizer)
+        return [optimizer for optimizer in optimizers if optimizer is not None]
 
-    def _draw(self, n_rows: int) -> Rows:
+    def _draw(self, n_rows: int) -> ReplayRows:
         assert self.replay_buffer is not None
-        drawn: Any = self.replay_buffer.sample(n_rows, env=self._vec_normalize_env)
-        discounts = torch.full_like(drawn.rewards, self.gamma) if drawn.discounts is None else drawn.discounts
-        fields = (drawn.observations, drawn.actions, drawn.next_observations, drawn.dones, drawn.rewards)
-        return Rows(*fields, discounts)
+        rows: Any = self.replay_buffer.sample(n_rows, env=self._vec_normalize_env)
+        discounts = torch.full_like(rows.rewards, self.gamma) if rows.discounts is None else rows.discounts
+        return ReplayRows(rows.observations, rows.actions, rows.next_observations, rows.dones, rows.rewards, discounts)
 
-    def _experience(self, rows: Rows) -> Experience:
-        """Give rows to compiled code."""
-        going_on = (1 - rows.dones) * rows.discounts
+    def _transitions(self, rows: ReplayRows) -> Transitions:
+        """Give rows to the kernels."""
+        discounts = (1 - rows.dones) * rows.discounts
         arrays = self._features(rows.observations), rows.actions.numpy(), self._features(rows.next_observations)
-        return Experience(*arrays, rows.rewards.reshape(-1).numpy(), going_on.reshape(-1).numpy())
+        return Transitions(*arrays, rows.rewards.reshape(-1).numpy(), discounts.reshape(-1).numpy())
 
     def _features(self, observations: Tensor) -> NDArray[np.float32]:
         features = self.actor.extract_features(observations, self.actor.features_extractor)
@@ -126,7 +143,7 @@ class LeanSAC(SAC):
 
     def _setup_model(self) -> None:
         if self.policy_kwargs.get("optimizer_class", torch.optim.Adam) is torch.optim.Adam:
-            self.policy_kwargs = {"optimizer_kwargs": {"fused": True}} | self.policy_kwargs  # a step is one operation
+            self.policy_kwargs = {"optimizer_kwargs": {"fused": True}} | self.policy_kwargs  # one operation per step
         super()._setup_model()
         if self.use_sde:
             raise ValueError("use_sde must be False for LeanSAC; take stable_baselines3.SAC for it.")
@@ -134,4 +151,159 @@ class LeanSAC(SAC):
             raise ValueError(
                 "env must have observations of one array for LeanSAC; take stable_baselines3.SAC for a Dict."
             )
-        check_critics(self)  # before anything is trained
+        self._check_critics()  # before any training
+
+    def _check_critics(self) -> None:
+        """Refuse what the kernels do not support."""
+        if self.device.type != "cpu":
+            raise ValueError(
+                f"device must be 'cpu' for {type(self).__name__}, got {self.device}: its networks are small; "
+                "take stable_baselines3.SAC for others."
+            )
+        check_features(self.critic.features_extractor)
+        for network in self.critic.q_networks:
+            MLP(network.children())
+        check_adam(self.critic.optimizer)
+        if self.ent_coef_optimizer is not None:
+            check_adam(self.ent_coef_optimizer)
+
+
+class CriticArrays:
+    """The critics of an agent, their targets and the entropy weight, as arrays until they are written back.
+
+    Parameters
+    ----------
+    agent : SAC
+        Its critics are networks with ReLU or tanh between their layers.
+
+    Examples
+    --------
+    >>> agent = SAC("MlpPolicy", "Pendulum-v1", policy_kwargs={"net_arch": [8, 6]}, buffer_size=1, device="cpu")
+    >>> networks = CriticArrays(agent).networks(n_rows=5)
+    >>> len(networks), [weight.shape for weight in networks[0].weights]
+    (2, [(8, 4), (6, 8), (1, 6)])
+    """
+
+    def __init__(self, agent: SAC) -> None:
+        self.packed = PackedParameters(agent.critic.parameters(), agent.critic.optimizer)
+        self.targets = PackedParameters(agent.critic_target.parameters())
+        self.mlp = MLP(agent.critic.q_networks[0].children())
+        self.activation = TANH if isinstance(self.mlp.activation, nn.Tanh) else RELU
+        self.rate = _learning_rate(agent.critic.optimizer)
+        log_weight = agent.ent_coef_tensor.log() if agent.log_ent_coef is None else agent.log_ent_coef
+        self.entropy = PackedParameters([log_weight], agent.ent_coef_optimizer)
+        self.entropy_rate = 0.0 if agent.ent_coef_optimizer is None else _learning_rate(agent.ent_coef_optimizer)
+        self.target_entropy = 0.0 if agent.ent_coef_optimizer is None else float(agent.target_entropy)
+
+    @property
+    def parameters(self) -> Parameters:
+        """Parameters of the critics, for the kernels."""
+        return self.packed.parameters
+
+    @property
+    def entropy_weight(self) -> float:
+        """Weight of the entropy in the objective of the actor."""
+        return float(np.exp(self.entropy.row[0, 0]))
+
+    def networks(self, n_rows: int) -> tuple[Critic, ...]:
+        """View the rows of critics and targets as layers; weights and biases alternate."""
+        n_layers = len(self.mlp.layers)
+        views = [
+            packed.views(row)
+            for packed, row in (
+                (self.packed, self.packed.row),
+                (self.packed, self.packed.gradient),
+                (self.targets, self.targets.row),
+            )
+        ]
+        networks = []
+        for start in range(0, len(views[0]), 2 * n_layers):
+            layers = (tuple(view[start + kind : start + 2 * n_layers : 2]) for view in views for kind in (0, 1))
+            outputs = tuple(np.empty((n_rows, layer.out_features), np.float32) for layer in self.mlp.layers)
+            networks.append(Critic._make([*layers, outputs]))
+        return tuple(networks)
+
+    def write_back(self) -> None:
+        """Copy everything back to torch."""
+        for packed in (self.packed, self.targets, self.entropy):
+            packed.write_back()
+
+
+class PackedParameters:
+    """Parameters of torch side by side in one row, with the state of their Adam.
+
+    Parameters
+    ----------
+    tensors : iterable of Tensor
+    optimizer : torch.optim.Adam, optional
+        The optimizer of the parameters; without it they have no moments.
+
+    Attributes
+    ----------
+    row : array of shape (1, n)
+
+    Examples
+    --------
+    >>> layer = torch.nn.Linear(3, 2)
+    >>> packed = PackedParameters(layer.parameters())
+    >>> packed.row.shape, [view.shape for view in packed.views(packed.row)]
+    ((1, 8), [(2, 3), (2,)])
+    >>> packed.row[:] = 1
+    >>> packed.write_back()
+    >>> layer.bias.tolist()
+    [1.0, 1.0]
+    """
+
+    def __init__(self, tensors: Iterable[Tensor], optimizer: torch.optim.Optimizer | None = None) -> None:
+        self.tensors = list(tensors)
+        self.optimizer = optimizer
+        self.row = _row(self.tensors)
+        states = [] if optimizer is None else [optimizer.state.get(tensor, {}) for tensor in self.tensors]
+        begun = all("step" in state for state in states) and len(states) > 0
+        self.first = _row([state["exp_avg"] for state in states]) if begun else np.zeros_like(self.row)
+        self.second = _row([state["exp_avg_sq"] for state in states]) if begun else np.zeros_like(self.row)
+        self.n_steps = np.array([int(states[0]["step"]) if begun else 0])
+        self.gradient = np.zeros_like(self.row)
+
+    @property
+    def parameters(self) -> Parameters:
+        """The arrays, for the kernels."""
+        return Parameters(self.row, self.gradient, self.first, self.second, self.n_steps)
+
+    def views(self, row: Floats) -> list[Floats]:
+        """View a row as arrays of the shapes of the parameters."""
+        ends = np.cumsum([tensor.numel() for tensor in self.tensors])
+        parts = np.split(row[0], ends[:-1])
+        return [part.reshape(tensor.shape) for part, tensor in zip(parts, self.tensors)]
+
+    def write_back(self) -> None:
+        """Copy the row into the parameters, and the moments into the state of their optimizer."""
+        with torch.no_grad():
+            for tensor, array in zip(self.tensors, self.views(self.row)):
+                tensor.copy_(torch.from_numpy(array))
+        if self.optimizer is None or not self.n_steps[0]:
+            return
+        for tensor, first, second in zip(self.tensors, self.views(self.first), self.views(self.second)):
+            state = self.optimizer.state[tensor]
+            state["step"] = torch.tensor(float(self.n_steps[0]))
+            state["exp_avg"], state["exp_avg_sq"] = torch.tensor(first), torch.tensor(second)
+
+
+def check_adam(optimizer: torch.optim.Optimizer) -> None:
+    """Refuse an optimizer that the kernels do not support."""
+    options = {name: optimizer.defaults.get(name) for name in PLAIN_ADAM}
+    if type(optimizer) is not torch.optim.Adam or options != PLAIN_ADAM:
+        raise ValueError(
+            f"optimizer_class must be torch.optim.Adam with its own betas and eps, got {type(optimizer).__name__} with "
+            f"{options}; take stable_baselines3.SAC for others."
+        )
+
+
+def _row(tensors: Sequence[Tensor]) -> Floats:
+    # Copied, because torch.cat of a single tensor shares its memory.
+    array: Floats = torch.cat([tensor.detach().reshape(-1) for tensor in tensors]).numpy().copy()
+    return array.reshape(1, -1)
+
+
+def _learning_rate(optimizer: torch.optim.Optimizer) -> float:
+    return float(optimizer.param_groups[0]["lr"])

@@ -1,12 +1,13 @@
-"""The tree that acts in continuous spaces: draws of squashed normal actions, and their gradients.
+"""The updates of ``TopKSAC``, compiled: actions drawn by a tree with linear leaves, their gradients, and the steps.
 
-A row takes some leaves, each with a share. Its mean and its spread before squashing are the shares' sums of the leaves'
-linear models and log standard deviations; with ``e`` standard normal,
+A row selects some leaves, each with a share. Its mean and its spread before squashing are the sums, weighted by the
+shares, of the leaves' linear models and log standard deviations; with ``e`` standard normal,
 
     log_std = squash(spread)        action = tanh(mean + exp(log_std) e)
 
-and the logarithm of the density is ``-sum(e^2 / 2 + log_std + log(1 - action^2)) - n log(2 pi) / 2``. Backwards the
-derivatives by mean and spread go to the leaves by their shares, and through the softmax of the shares to the splits.
+and the logarithm of the density is ``-sum(e^2 / 2 + log_std + log(1 - action^2)) - n log(2 pi) / 2``. The derivatives
+by mean and spread are distributed to the leaves by their shares, and reach the splits through the softmax of the
+shares.
 """
 
 from __future__ import annotations
@@ -19,26 +20,22 @@ import numpy as np
 from dtsemnet.arrays import Floats, Ints
 from dtsemnet.kernels import kernel
 from dtsemnet.kernels.logits import best_leaves, leaf_logits, split_gradients
+from dtsemnet.rl.algorithms.sac_kernels import (
+    Critic,
+    Parameters,
+    Transitions,
+    action_gradients,
+    adam_step,
+    concatenate,
+    critic_step,
+    entropy_step,
+    move_targets,
+)
+from dtsemnet.rl.policies.sac import LOG_STD_MAX, LOG_STD_MIN, SAFETY
 
-__all__ = [
-    "LOG_STD_MAX",
-    "LOG_STD_MIN",
-    "SAFETY",
-    "Draw",
-    "Leaves",
-    "Splits",
-    "choose",
-    "draw",
-    "leaf_slopes",
-    "split_slopes",
-]
+__all__ = ["Leaves", "Splits", "TreeArrays", "UpdateSettings", "leaf_steps", "sac_steps"]
 
-
-LOG_STD_MIN, LOG_STD_MAX = -5.0, 2.0
-"""Bounds of the log standard deviation, approached through a tanh, as the paper's agents have them."""
-SAFETY = 1e-6
-"""Added to the Jacobian of ``tanh``, as in stable-baselines3."""
-HALF_RANGE, LOG_ROOT = (LOG_STD_MAX - LOG_STD_MIN) / 2, math.log(2 * math.pi) / 2
+HALF_RANGE, HALF_LOG_2PI = (LOG_STD_MAX - LOG_STD_MIN) / 2, math.log(2 * math.pi) / 2
 
 
 class Splits(NamedTuple):
@@ -49,24 +46,51 @@ class Splits(NamedTuple):
 
 
 class Leaves(NamedTuple):
-    """What leaves hold, or its gradients: (leaves, actions, features), and twice (leaves, actions)."""
+    """Models of the leaves, or their gradients: (leaves, actions, features), and twice (leaves, actions)."""
 
     coef: Floats
     value: Floats
     log_std: Floats
 
 
-class Draw(NamedTuple):
-    """Actions drawn for a batch, and what their gradient needs of the way there."""
+class TreeArrays(NamedTuple):
+    """A tree that is trained: its parts as views of rows of parameters, and these rows."""
+
+    children: Ints
+    splits: Splits
+    split_gradient: Splits
+    split_parameters: Parameters
+    leaves: Leaves
+    leaf_gradient: Leaves
+    leaf_parameters: Parameters
+
+
+class UpdateSettings(NamedTuple):
+    """Settings of an update."""
+
+    batch_size: int
+    activation: int
+    k: int
+    temperature: float
+    critic_rate: float
+    actor_rate: float
+    entropy_rate: float
+    target_entropy: float
+    tau: float
+    target_every: int
+
+
+class DrawnActions(NamedTuple):
+    """Actions drawn for a batch, and what their gradient needs."""
 
     leaf: Ints
-    """Leaves taken, (ranks, batch)."""
+    """Leaves selected, (ranks, batch)."""
     share: Floats
     """Their shares, (ranks, batch)."""
     noise: Floats
     """Standard normal, (batch, actions)."""
     output: Floats
-    """Linear models of the leaves taken, (ranks, batch, actions)."""
+    """Linear models of the leaves selected, (ranks, batch, actions)."""
     squashed: Floats
     """The tanh of the spread, (batch, actions)."""
     action: Floats
@@ -76,15 +100,100 @@ class Draw(NamedTuple):
 
 
 @kernel
-def choose(
+def sac_steps(
+    rows: Transitions,
+    noise: Floats,
+    tree: TreeArrays,
+    critics: tuple[Critic, ...],
+    critic_parameters: Parameters,
+    targets: Floats,
+    entropy: Parameters,
+    settings: UpdateSettings,
+) -> tuple[float, float]:
+    """Take SAC steps on critics, entropy weight and actor; return the mean losses of critics and actor.
+
+    ``noise`` is for the actions of the observations and of the next ones, (2, rows, actions); ``entropy`` holds the
+    logarithm of the entropy weight.
+    """
+    n, n_rows, k, temperature = settings.batch_size, len(rows.rewards), settings.k, settings.temperature
+    critic_loss = actor_loss = 0.0
+    for step in range(n_rows // n):
+        part = slice(step * n, step * n + n)
+        now, later = rows.observations[part], rows.next_observations[part]
+        weight = np.exp(entropy.value[0, 0])
+        scores, node, index, share = _select_leaves(now, tree.splits, tree.children, k, temperature)
+        drawn = _draw_actions(now, tree.leaves, index, share, noise[0, part])
+        _, _, later_index, later_share = _select_leaves(later, tree.splits, tree.children, k, temperature)
+        later_drawn = _draw_actions(later, tree.leaves, later_index, later_share, noise[1, part])
+        entropy_step(entropy, drawn.log_prob, settings.target_entropy, settings.entropy_rate)
+        batch = Transitions(now, rows.actions[part], later, rows.rewards[part], rows.discounts[part])
+        loss, value, gradient = critic_step(
+            batch,
+            drawn.action,
+            later_drawn.action,
+            -weight * later_drawn.log_prob,
+            critics,
+            critic_parameters,
+            settings.activation,
+            settings.critic_rate,
+        )
+        critic_loss += loss
+        actor_loss += weight * drawn.log_prob.mean() - value
+        by_share = _leaf_gradients(now, tree.leaves, drawn, gradient, weight / n, tree.leaf_gradient)
+        _split_gradients(now, tree.children, drawn, by_share, temperature, scores, node, tree.split_gradient)
+        adam_step(tree.leaf_parameters, settings.actor_rate)
+        if k > 1:  # the choice of one leaf has no gradient, and momentum must not move the splits either
+            adam_step(tree.split_parameters, settings.actor_rate)
+        if step % settings.target_every == 0:
+            move_targets(targets, critic_parameters.value, settings.tau)
+    n_steps = max(1, n_rows // n)
+    return critic_loss / n_steps, actor_loss / n_steps
+
+
+@kernel
+def leaf_steps(
+    observations: Floats,
+    noise: Floats,
+    n_choices: int,
+    weight: float,
+    tree: TreeArrays,
+    critics: tuple[Critic, ...],
+    settings: UpdateSettings,
+) -> float:
+    """Take steps on the leaves alone, on an action of each of the best leaves; return the mean loss.
+
+    ``noise`` has ``n_choices`` times the rows: for each step those of the best leaf, then those of the next.
+    """
+    n, (n_rows, n_features), n_actions = settings.batch_size, observations.shape, noise.shape[1]
+    m = n * n_choices
+    seen, x = np.empty((m, n_features), noise.dtype), np.empty((m, n_features + n_actions), noise.dtype)
+    taken, whole = np.empty((1, m), np.int32), np.ones((1, m), noise.dtype)
+    loss = 0.0
+    for step in range(n_rows // n):
+        now = observations[step * n : step * n + n]
+        _, _, index, _ = _select_leaves(now, tree.splits, tree.children, n_choices, settings.temperature)
+        for r in range(n_choices):
+            seen[r * n : r * n + n] = now
+            taken[0, r * n : r * n + n] = index[r]
+        drawn = _draw_actions(seen, tree.leaves, taken, whole, noise[step * m : step * m + m])
+        concatenate(seen, drawn.action, x)
+        value, gradient = action_gradients(x, n_actions, critics, settings.activation)
+        loss += weight * drawn.log_prob.mean() - value
+        _leaf_gradients(seen, tree.leaves, drawn, gradient, weight / m, tree.leaf_gradient)
+        adam_step(tree.leaf_parameters, settings.actor_rate)
+    return loss / max(1, n_rows // n)
+
+
+@kernel
+def _select_leaves(
     x: Floats, splits: Splits, children: Ints, k: int, temperature: float
 ) -> tuple[Floats, Floats, Ints, Floats]:
-    """Find the k best leaves of each row and their shares by a softmax.
+    """Find the k best leaves of each row, and their shares by a softmax.
 
     Returns
     -------
     scores, node : (splits, batch), (nodes, batch)
-        Of the splits, and of all nodes of the tree.
+        Scores of the splits, and logits of all nodes of the tree.
     index, share : (k, batch)
     """
     n_splits, n_samples, dtype = len(splits.weight), len(x), x.dtype
@@ -108,7 +217,7 @@ def choose(
 
 
 @kernel
-def draw(x: Floats, leaves: Leaves, index: Ints, share: Floats, noise: Floats) -> Draw:
+def _draw_actions(x: Floats, leaves: Leaves, index: Ints, share: Floats, noise: Floats) -> DrawnActions:
     """Draw an action for each row."""
     n_ranks, n_samples = index.shape
     n_actions, n_features, dtype = leaves.value.shape[1], x.shape[1], x.dtype
@@ -116,7 +225,7 @@ def draw(x: Floats, leaves: Leaves, index: Ints, share: Floats, noise: Floats) -
     squashed, action = np.empty((n_samples, n_actions), dtype), np.empty((n_samples, n_actions), dtype)
     log_prob = np.empty(n_samples, dtype)
     for b in range(n_samples):
-        density = LOG_ROOT * n_actions
+        density = HALF_LOG_2PI * n_actions
         for o in range(n_actions):
             mean = spread = 0.0
             for r in range(n_ranks):
@@ -133,65 +242,65 @@ def draw(x: Floats, leaves: Leaves, index: Ints, share: Floats, noise: Floats) -
             squashed[b, o], action[b, o] = flat, drawn
             density += e * e / 2 + log_std + np.log(1 - drawn * drawn + SAFETY)
         log_prob[b] = -density
-    return Draw(index, share, noise, output, squashed, action, log_prob)
+    return DrawnActions(index, share, noise, output, squashed, action, log_prob)
 
 
 @kernel
-def leaf_slopes(
-    x: Floats, leaves: Leaves, drawn: Draw, action_slope: Floats, density_slope: float, gradient: Leaves
+def _leaf_gradients(
+    x: Floats, leaves: Leaves, drawn: DrawnActions, by_action: Floats, by_density: float, gradient: Leaves
 ) -> Floats:
     """Write the gradients of the leaves; return those of the shares, (ranks, batch).
 
     Parameters
     ----------
-    action_slope : (batch, actions)
+    by_action : (batch, actions)
         Derivatives of the loss by the actions.
-    density_slope : float
+    by_density : float
         Derivative by the log probability of every row.
     """
     n_ranks, n_samples = drawn.leaf.shape
     n_actions, n_features = leaves.value.shape[1], x.shape[1]
-    pull = np.zeros((n_ranks, n_samples), x.dtype)
+    by_share = np.zeros((n_ranks, n_samples), x.dtype)
     gradient.coef[:], gradient.value[:], gradient.log_std[:] = 0, 0, 0
     for b in range(n_samples):
         for o in range(n_actions):
             action, flat = drawn.action[b, o], drawn.squashed[b, o]
             slack = 1 - action * action
-            by_mean = (action_slope[b, o] + density_slope * 2 * action / (slack + SAFETY)) * slack
+            by_mean = (by_action[b, o] + by_density * 2 * action / (slack + SAFETY)) * slack
             std = np.exp(LOG_STD_MIN + (flat + 1) * HALF_RANGE)
-            by_spread = (by_mean * std * drawn.noise[b, o] - density_slope) * HALF_RANGE * (1 - flat * flat)
+            by_spread = (by_mean * std * drawn.noise[b, o] - by_density) * HALF_RANGE * (1 - flat * flat)
             for r in range(n_ranks):
                 leaf, a = drawn.leaf[r, b], drawn.share[r, b]
-                pull[r, b] += by_mean * drawn.output[r, b, o] + by_spread * leaves.log_std[leaf, o]
+                by_share[r, b] += by_mean * drawn.output[r, b, o] + by_spread * leaves.log_std[leaf, o]
                 gradient.value[leaf, o] += a * by_mean
                 gradient.log_std[leaf, o] += a * by_spread
-                into, step = gradient.coef[leaf, o], x.dtype.type(a * by_mean)
+                by_coef, scale = gradient.coef[leaf, o], x.dtype.type(a * by_mean)
                 for j in range(n_features):
-                    into[j] += step * x[b, j]
-    return pull
+                    by_coef[j] += scale * x[b, j]
+    return by_share
 
 
 @kernel
-def split_slopes(
+def _split_gradients(
     x: Floats,
     children: Ints,
-    drawn: Draw,
-    pull: Floats,
+    drawn: DrawnActions,
+    by_share: Floats,
     temperature: float,
     scores: Floats,
     node: Floats,
     gradient: Splits,
 ) -> None:
-    """Write the gradients of the splits from those of the shares; ``scores`` and ``node`` are overwritten."""
-    n_ranks, n_samples = pull.shape
+    """Write the gradients of the splits, given those of the shares; ``scores`` and ``node`` are overwritten."""
+    n_ranks, n_samples = by_share.shape
     n_splits = len(scores)
     node[n_splits:] = 0
     for b in range(n_samples):
         mean = 0.0
         for r in range(n_ranks):
-            mean += drawn.share[r, b] * pull[r, b]
+            mean += drawn.share[r, b] * by_share[r, b]
         for r in range(n_ranks):
-            node[n_splits + drawn.leaf[r, b], b] = drawn.share[r, b] * (pull[r, b] - mean) / temperature
+            node[n_splits + drawn.leaf[r, b], b] = drawn.share[r, b] * (by_share[r, b] - mean) / temperature
     split_gradients(scores, children, node)
     np.dot(scores, x, gradient.weight)
     for i in range(n_splits):

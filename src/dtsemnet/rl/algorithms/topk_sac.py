@@ -1,30 +1,30 @@
-"""SAC for trees: the paper's three phases in each update.
+"""SAC for trees: each update has the three phases of the paper.
 
-1. Top-k: ordinary SAC steps on critics, actor and entropy weight, the actor's leaves weighed by Top-k.
-2. Two leaves: as many steps on the actor alone, on the action of the leaf reached and of the second
-   best, so that a regressor also learns just outside its region.
+1. Top-k: ordinary SAC steps on critics, actor and entropy weight; Top-k weighs the leaves of the actor.
+2. Two leaves: as many steps on the actor alone, on an action of the leaf reached and of the second best, so that a
+   linear model also learns just outside its region.
 3. Top-1: half as many steps on the actor alone, which is now the very tree that acts.
 
-Phases 2 and 3 move the leaves and nothing else: the choice of one leaf has no gradient. A phase is one call of
-compiled code.
+Phases 2 and 3 train the leaves alone: the choice of one leaf has no gradient. A phase is one call of compiled code.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from stable_baselines3.common.type_aliases import GymEnv, Schedule
 from stable_baselines3.common.utils import FloatSchedule, update_learning_rate
 
 from dtsemnet.kernels import one_thread
 from dtsemnet.nn import LinearLeaves, LinearSplits, TopK
-from dtsemnet.rl.algorithms.lean_sac import LeanSAC
-from dtsemnet.rl.algorithms.packing import check_adam
-from dtsemnet.rl.algorithms.update import Update
+from dtsemnet.rl.algorithms.lean_sac import CriticArrays, LeanSAC, PackedParameters, check_adam
+from dtsemnet.rl.algorithms.topk_kernels import Leaves, Splits, TreeArrays, UpdateSettings, leaf_steps, sac_steps
 from dtsemnet.rl.policies.sac import RegressionActor, TreeSACPolicy
 
-__all__ = ["TopKSAC"]
+__all__ = ["TopKSAC", "TopKUpdate"]
 
 
 class TopKSAC(LeanSAC):
@@ -37,18 +37,18 @@ class TopKSAC(LeanSAC):
     env : gymnasium.Env, VecEnv or str
         Environment with a ``Box`` of actions.
     learning_rate : float or schedule, default=1e-3
-        Of critics and entropy weight, and of the actor in phase 1 unless told otherwise.
+        Learning rate of critics and entropy weight, and of the actor in phase 1 unless it has its own.
     actor_learning_rate : float or schedule, optional
-        Of the actor in phase 1; the paper's BipedalWalker takes 2e-3.
+        Learning rate of the actor in phase 1; 2e-3 for the paper's BipedalWalker.
     leaf_learning_rate : float or schedule, default=1e-4
-        Of the actor in phases 2 and 3; the paper's BipedalWalker takes 5e-4.
+        Learning rate of the actor in phases 2 and 3; 5e-4 for the paper's BipedalWalker.
     train_freq, gradient_steps : int, default=64, 32
         Steps in the environment between updates, and SAC steps in phase 1 of an update. Phase 2 has as many,
         phase 3 half as many.
     device : str, default="cpu"
-        Nothing else: the networks are small, and an update is one call of compiled code.
+        Must be the CPU: the networks are small, and an update is one call of compiled code.
     **kwargs
-        Options of ``SAC``. Its defaults hold, but for ``tau=0.01`` and ``learning_starts=10_000``, the paper's.
+        Options of ``SAC``, with its defaults except for the paper's ``tau=0.01`` and ``learning_starts=10_000``.
 
     Examples
     --------
@@ -91,19 +91,18 @@ class TopKSAC(LeanSAC):
     def train(self, gradient_steps: int, batch_size: int = 64) -> None:
         """Run the three phases on samples of the replay buffer."""
         self._update_learning_rate(self._optimizers())
-        update = Update(self, batch_size)
+        update = TopKUpdate(self, batch_size)
         with one_thread():
             losses = update.first_phase(gradient_steps)
             self._set_actor_rate(self.leaf_learning_rate)
-            two, one = update.actor_phase(gradient_steps, 2), update.actor_phase(gradient_steps // 2, 1)
+            two, one = update.leaf_phase(gradient_steps, 2), update.leaf_phase(gradient_steps // 2, 1)
         update.write_back()
         self.policy.set_training_mode(False)
         self._n_updates += gradient_steps
         self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
         self.logger.record("train/ent_coef", update.critics.entropy_weight)
-        for name, loss in zip(
-            ("critic_loss", "actor_loss", "actor_loss_two_leaves", "actor_loss_top_1"), (*losses, two, one)
-        ):
+        names = ("critic_loss", "actor_loss", "actor_loss_two_leaves", "actor_loss_top_1")
+        for name, loss in zip(names, (*losses, two, one)):
             self.logger.record(f"train/{name}", loss)
 
     def _setup_model(self) -> None:
@@ -127,6 +126,84 @@ class TopKSAC(LeanSAC):
             self._set_actor_rate(self.actor_learning_rate)
 
     def _set_actor_rate(self, rate: float | Schedule) -> None:
-        # The last update may come after the last step asked for, and a schedule must not run below its end.
+        # The last update may come after the last step, and a schedule must not run beyond its end.
         remaining = max(0.0, self._current_progress_remaining)
         update_learning_rate(self.actor.optimizer, FloatSchedule(rate)(remaining))
+
+
+class TopKUpdate:
+    """An update: the parameters of an agent as arrays, from torch through the compiled phases and back."""
+
+    def __init__(self, agent: TopKSAC, batch_size: int) -> None:
+        self.agent, self.batch_size = agent, batch_size
+        actor = agent.actor
+        tree, head = actor.tree, actor.head
+        hyperplanes = [tree.splits.get_parameter("weight"), tree.splits.get_parameter("bias")]
+        self.splits = PackedParameters(hyperplanes, actor.optimizer)
+        self.leaves = PackedParameters([head.coef, head.value, actor.leaf_log_std], actor.optimizer)
+        self.critics = CriticArrays(agent)
+
+    def first_phase(self, n_steps: int) -> tuple[float, float]:
+        """Take SAC steps; return the losses of critics and actor."""
+        rows = self.agent._draw(n_steps * self.batch_size)
+        losses: tuple[float, float] = sac_steps(
+            self.agent._transitions(rows),
+            self._noise(2, len(rows.rewards)),
+            self._tree(),
+            self.critics.networks(self.batch_size),
+            self.critics.parameters,
+            self.critics.targets.row,
+            self.critics.entropy.parameters,
+            self._settings(),
+        )
+        return losses
+
+    def leaf_phase(self, n_steps: int, n_choices: int) -> float:
+        """Take steps on the leaves alone, each on the best leaves of every row; return the loss."""
+        rows = self.agent._draw(n_steps * self.batch_size)
+        loss: float = leaf_steps(
+            self.agent._features(rows.observations),
+            self._noise(len(rows.rewards) * n_choices),
+            n_choices,
+            self.critics.entropy_weight,
+            self._tree(),
+            self.critics.networks(self.batch_size * n_choices),
+            self._settings(),
+        )
+        return loss
+
+    def write_back(self) -> None:
+        """Copy everything back to torch."""
+        for part in (self.splits, self.leaves, self.critics):
+            part.write_back()
+
+    def _tree(self) -> TreeArrays:
+        splits, leaves = self.splits, self.leaves
+        return TreeArrays(
+            self.agent.actor.tree.topology.children,
+            Splits(*splits.views(splits.row)),
+            Splits(*splits.views(splits.gradient)),
+            splits.parameters,
+            Leaves(*leaves.views(leaves.row)),
+            Leaves(*leaves.views(leaves.gradient)),
+            leaves.parameters,
+        )
+
+    def _settings(self) -> UpdateSettings:
+        agent, tree = self.agent, self.agent.actor.tree
+        assert isinstance(tree.selector, TopK)
+        return UpdateSettings(
+            batch_size=self.batch_size,
+            activation=self.critics.activation,
+            k=min(tree.selector.k, tree.topology.n_leaves),
+            temperature=tree.selector.temperature,
+            critic_rate=self.critics.rate,
+            actor_rate=float(agent.actor.optimizer.param_groups[0]["lr"]),
+            entropy_rate=self.critics.entropy_rate,
+            target_entropy=self.critics.target_entropy,
+            tau=agent.tau,
+            target_every=agent.target_update_interval,
+        )
+
+    def _noise(self, *shape: int) -> NDArray[np.float32]:
+        return torch.randn(*shape, self.agent.actor.head.value.shape[1]).numpy()

@@ -1,12 +1,12 @@
-"""One episode as a film: what the environment shows, and beside it the tree that decides.
+"""Films: one episode, with the tree that decides beside the picture of the environment.
 
-Each picture is the state before a step, with the path that its observation takes through the tree, the scores of the
-splits on it, and the action of the leaf.
+Each frame shows the state before a step, the path of its observation through the tree, the scores of the splits on the
+path, and the action of the leaf.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,8 +17,7 @@ from gymnasium import spaces
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import VecNormalize
 
-from dtsemnet.arrays import Array
-from dtsemnet.rl.evaluation import is_tree
+from dtsemnet.rl.evaluation import Act, act_by, is_tree
 from dtsemnet.rl.extraction import policy_tree
 from dtsemnet.tree import Model
 
@@ -29,10 +28,8 @@ if TYPE_CHECKING:  # Pillow and matplotlib are loaded when a film is made, not w
 
 __all__ = ["render"]
 
-LEAST_HEIGHT = 400
-"""Frames that are lower stand in the middle of a sheet of this height, in pixels."""
-
-Act = Callable[[Array], Any]
+MIN_HEIGHT = 400
+"""Pictures that are lower are centred in a frame of this height, in pixels."""
 
 
 def render(
@@ -48,24 +45,25 @@ def render(
 ) -> Path:
     """Play one episode without exploration and write it as a GIF or MP4.
 
-    Beside the frame stands the tree, with the path and the leaf in use lit, and below it the action and the splits on
-    the path with their scores; to the right where positive. An agent that is no tree has its action alone.
+    The tree is drawn beside the picture, with the active path and leaf highlighted. Below it are the action and the
+    splits on the path with their scores; positive scores lead to the right. For an agent that is not a tree only the
+    action is shown.
 
     Parameters
     ----------
     policy : Model, or agent of stable-baselines3
-        A model reads raw observations; the names of its columns and classes are shown. Of an agent with a tree policy
+        A model reads raw observations; the names of its columns and classes are shown. For an agent with a tree policy
         the tree is played.
     env : str or gymnasium.Env
         Name of the environment, or one that was made with ``render_mode="rgb_array"``.
     path : path
-        ``.gif`` or ``.mp4``; the latter needs ffmpeg, for instance of the package ``imageio-ffmpeg``.
+        ``.gif`` or ``.mp4``; the latter needs ffmpeg, for instance that of the package ``imageio-ffmpeg``.
     seed : int, default=500
-        Of the reset; 500 is the first of the test seeds.
+        Seed of the reset; 500 is the first of the test seeds.
     max_steps : int, optional
         Stop after so many steps.
     fps : float, default=30
-        Pictures a second.
+        Frames per second.
     vec_normalize : VecNormalize, optional
         Statistics for an agent that was loaded without its environment; a model has its own.
     output_names : sequence of str, optional
@@ -88,21 +86,24 @@ def render(
     """
     if max_steps is not None and max_steps < 1:
         raise ValueError(f"max_steps must be at least 1, got {max_steps}.")
-    world: gym.Env[Any, Any] = gym.make(env, render_mode="rgb_array") if isinstance(env, str) else env
-    if world.render_mode != "rgb_array":
-        raise ValueError(f"env must be made with render_mode='rgb_array', got {world.render_mode!r}.")
+    made: gym.Env[Any, Any] = gym.make(env, render_mode="rgb_array") if isinstance(env, str) else env
+    if made.render_mode != "rgb_array":
+        raise ValueError(f"env must be made with render_mode='rgb_array', got {made.render_mode!r}.")
     if isinstance(policy, BaseAlgorithm) and is_tree(policy):
         policy = policy_tree(policy, vec_normalize=vec_normalize)
-    n_numbers = int(np.prod(world.action_space.shape)) if isinstance(world.action_space, spaces.Box) else 0
+    n_numbers = int(np.prod(made.action_space.shape)) if isinstance(made.action_space, spaces.Box) else 0
     if output_names is not None and (isinstance(output_names, str) or len(output_names) != n_numbers):
         raise ValueError(f"output_names must name the {n_numbers} numbers of an action, got {output_names!r}.")
     _require_drawing()
-    target = Path(path)
+    act, target = act_by(policy, made, vec_normalize), Path(path)
     try:
-        _play(policy, world, target, seed, max_steps, fps, vec_normalize, output_names)
+        observation, _ = made.reset(seed=seed)
+        height = max(MIN_HEIGHT, _picture(made).height)
+        panel = _panel(policy, made.action_space, height, output_names)
+        _film(act, made, observation, panel, target, max_steps, fps)
     finally:
         if isinstance(env, str):
-            world.close()
+            made.close()
     return target
 
 
@@ -117,81 +118,55 @@ def _require_drawing() -> None:
         ) from error
 
 
-def _play(
-    policy: Model | BaseAlgorithm,
-    world: gym.Env[Any, Any],
+def _panel(
+    policy: Model | BaseAlgorithm, actions: spaces.Space[Any], height: int, names: Sequence[str] | None
+) -> Panel:
+    from dtsemnet.rl.film.panel import ActionPanel, TreePanel
+
+    if isinstance(policy, Model):
+        return TreePanel(policy, height, names)
+    low, high = (actions.low, actions.high) if isinstance(actions, spaces.Box) else (None, None)
+    return ActionPanel(400, height, low, high, names)
+
+
+def _film(
+    act: Act,
+    env: gym.Env[Any, Any],
+    observation: Any,
+    panel: Panel,
     path: Path,
-    seed: int,
     max_steps: int | None,
     fps: float,
-    vec_normalize: VecNormalize | None,
-    names: Sequence[str] | None,
 ) -> None:
+    """Play from the first observation of an episode, and write a frame per step."""
     from dtsemnet.rl.film.writer import open_film
 
-    observation, _ = world.reset(seed=seed)
-    frame = _frame(world)
-    panel, act = _parts(policy, world, max(LEAST_HEIGHT, frame.height), vec_normalize, names)
     total, step, done = 0.0, 0, False
     with open_film(path, fps, panel.colors) as film:
         while not done and (max_steps is None or step < max_steps):
-            action = act(observation)
-            beside = panel.draw(step, total, np.ravel(observation).astype(np.float64), action)
-            film.add(_join(frame, beside))
-            observation, reward, over, cut, _ = world.step(action)
-            total, step, done, frame = total + float(reward), step + 1, over or cut, _frame(world)
-        last = _join(frame, panel.draw(step, total, np.ravel(observation).astype(np.float64), action))
+            action = act(np.asarray(observation)[np.newaxis])[0]
+            film.add(_frame(env, panel, step, total, observation, action))
+            observation, reward, terminated, truncated, _ = env.step(action)
+            total, step, done = total + float(reward), step + 1, terminated or truncated
+        last = _frame(env, panel, step, total, observation, action)
         for _ in range(max(1, round(fps))):  # a second to look at the end
             film.add(last)
 
 
-def _parts(
-    policy: Model | BaseAlgorithm,
-    world: gym.Env[Any, Any],
-    height: int,
-    vec_normalize: VecNormalize | None,
-    names: Sequence[str] | None,
-) -> tuple[Panel, Act]:
-    """Make the panel of a policy, and the function that acts."""
-    from dtsemnet.rl.film.panel import ActionPanel, TreePanel
-
-    space = world.action_space
-    if isinstance(policy, Model):
-        return TreePanel(policy, height, names), _act_by_tree(policy, space)
-    normalize = policy.get_vec_normalize_env() if vec_normalize is None else vec_normalize
-
-    def act(observation: Array) -> Any:
-        seen = observation if normalize is None else np.asarray(normalize.normalize_obs(observation))
-        return policy.predict(seen, deterministic=True)[0]
-
-    low, high = (space.low, space.high) if isinstance(space, spaces.Box) else (None, None)
-    return ActionPanel(400, height, low, high, names), act
-
-
-def _act_by_tree(model: Model, space: spaces.Space[Any]) -> Act:
-    """Act by the leaf; classes whose names are no numbers are actions in their order."""
-    if not model.is_classifier:
-        return lambda observation: (
-            model.predict(np.reshape(observation, (1, -1))).astype(space.dtype).reshape(space.shape)
-        )
-    names = model.class_names or ()
-    numbered = all(isinstance(name, int) and not isinstance(name, bool) for name in names)
-    actions = [int(name) if numbered else code for code, name in enumerate(names)]
-    return lambda observation: actions[int(model.tree.leaf_class[model.apply(np.reshape(observation, (1, -1)))[0]])]
-
-
-def _frame(world: gym.Env[Any, Any]) -> Image.Image:
+def _frame(env: gym.Env[Any, Any], panel: Panel, step: int, total: float, observation: Any, action: Any) -> Image.Image:
+    """Draw the picture of the environment, vertically centred, and the panel next to it."""
     from PIL import Image
 
-    pixels: Any = world.render()
+    picture = _picture(env)
+    beside = panel.draw(step, total, np.ravel(observation).astype(np.float64), action)
+    frame = Image.new("RGB", (picture.width + beside.width, beside.height), "white")
+    frame.paste(picture, (0, (beside.height - picture.height) // 2))
+    frame.paste(beside, (picture.width, 0))
+    return frame
+
+
+def _picture(env: gym.Env[Any, Any]) -> Image.Image:
+    from PIL import Image
+
+    pixels: Any = env.render()
     return Image.fromarray(np.asarray(pixels, dtype=np.uint8))
-
-
-def _join(frame: Image.Image, panel: Image.Image) -> Image.Image:
-    """Put a frame, in the middle of its side, and a panel next to each other."""
-    from PIL import Image
-
-    sheet = Image.new("RGB", (frame.width + panel.width, panel.height), "white")
-    sheet.paste(frame, (0, (panel.height - frame.height) // 2))
-    sheet.paste(panel, (frame.width, 0))
-    return sheet

@@ -1,8 +1,8 @@
-"""Pictures one after another, into a file: a GIF by Pillow, an MP4 by ffmpeg.
+"""Writers of films: frames one after another into a file, a GIF by Pillow or an MP4 by ffmpeg.
 
-Both write as the pictures come, so that an episode of any length needs no more memory than a short one. A GIF has 256
-colours: those of the first pictures, those it is told to keep, and a coarse grid for what may come later. Of each
-picture only the part that changed is written.
+Both write frames as they come, so that a long episode needs no more memory than a short one. A GIF has 256 colours:
+those of the first frames, those that must be kept, and a coarse grid for later frames. Of each frame only the part
+that changed is written.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import GifImagePlugin, Image
 
-__all__ = ["Film", "open_film"]
+__all__ = ["FilmWriter", "open_film"]
 
 Color = tuple[int, int, int]
-_WARM_UP = 24
-"""Pictures that a GIF looks at before it chooses its colours."""
+N_SAMPLED = 24
+"""Frames that a GIF collects before it chooses its colours."""
 
 
-class Film(ABC):
-    """A file that pictures are added to; closed as a context manager."""
+class FilmWriter(ABC):
+    """A file that frames are added to; a context manager closes it."""
 
     @abstractmethod
-    def add(self, picture: Image.Image) -> None:
-        """Append a picture; all have the size of the first."""
+    def add(self, frame: Image.Image) -> None:
+        """Append a frame; all frames have the size of the first."""
 
     @abstractmethod
     def close(self) -> None:
@@ -47,15 +47,15 @@ class Film(ABC):
         self.close()
 
 
-def open_film(path: Path, fps: float, keep: Sequence[Color] = ()) -> Film:
-    """Open a film of the kind that the suffix names.
+def open_film(path: Path, fps: float, keep: Sequence[Color] = ()) -> FilmWriter:
+    """Open a film of the format that the suffix names.
 
     Parameters
     ----------
     path : Path
         Ends in ``.gif`` or ``.mp4``.
     fps : float
-        Pictures a second. A GIF counts in hundredths of a second, and no player shows more than 50.
+        Frames per second. A GIF counts in hundredths of a second, and no player shows more than 50 frames.
     keep : sequence of colours
         Colours that a GIF must have.
 
@@ -78,7 +78,7 @@ def open_film(path: Path, fps: float, keep: Sequence[Color] = ()) -> Film:
     raise ValueError(f"path must end in .gif or .mp4, got {str(path)!r}.")
 
 
-class _Gif(Film):
+class _Gif(FilmWriter):
     def __init__(self, path: Path, fps: float, keep: Sequence[Color]) -> None:
         self.duration = 10 * max(2, round(100 / fps))
         self.keep = keep
@@ -87,17 +87,17 @@ class _Gif(Film):
         self.palette: Image.Image | None = None
         self.last: NDArray[np.uint8] | None = None
 
-    def add(self, picture: Image.Image) -> None:
+    def add(self, frame: Image.Image) -> None:
         """Write what changed, once the colours are chosen."""
         if self.palette is not None:
-            self._write(picture, self.palette)
+            self._write(frame, self.palette)
             return
-        self.waiting.append(picture)
-        if len(self.waiting) == _WARM_UP:
+        self.waiting.append(frame)
+        if len(self.waiting) == N_SAMPLED:
             self._start()
 
     def close(self) -> None:
-        """Write what waits, and the end mark."""
+        """Write the frames that wait, and the end mark."""
         if self.palette is None and self.waiting:
             self._start()
         self.file.write(b";")
@@ -105,36 +105,36 @@ class _Gif(Film):
 
     def _start(self) -> None:
         self.palette = _palette(self.waiting, self.keep)
-        for picture in self.waiting:
-            self._write(picture, self.palette)
+        for frame in self.waiting:
+            self._write(frame, self.palette)
         self.waiting.clear()
 
-    def _write(self, picture: Image.Image, palette: Image.Image) -> None:
-        indexed = picture.quantize(palette=palette, dither=Image.Dither.NONE)
+    def _write(self, frame: Image.Image, palette: Image.Image) -> None:
+        indexed = frame.quantize(palette=palette, dither=Image.Dither.NONE)
         pixels = np.asarray(indexed)
         if self.last is None:
             self.file.writelines(GifImagePlugin.getheader(indexed, info={"loop": 0})[0])
             box = (0, 0, *indexed.size)
         else:
-            box = _changed(self.last, pixels)
+            box = _changed_box(self.last, pixels)
         self.last = pixels
         self.file.writelines(GifImagePlugin.getdata(indexed.crop(box), box[:2], duration=self.duration))
 
 
-class _Mp4(Film):
+class _Mp4(FilmWriter):
     def __init__(self, path: Path, fps: float) -> None:
-        self.path, self.fps, self.program = path, fps, _ffmpeg()
+        self.path, self.fps, self.program = path, fps, _find_ffmpeg()
         self.process: subprocess.Popen[bytes] | None = None
 
-    def add(self, picture: Image.Image) -> None:
-        """Hand the pixels to ffmpeg."""
-        width, height = (side + side % 2 for side in picture.size)  # the encoder takes even sides alone
-        if (width, height) != picture.size:
-            picture = picture.transform((width, height), Image.Transform.EXTENT, (0, 0, width, height))
+    def add(self, frame: Image.Image) -> None:
+        """Pass the pixels to ffmpeg."""
+        width, height = (side + side % 2 for side in frame.size)  # the encoder needs even sides
+        if (width, height) != frame.size:
+            frame = frame.transform((width, height), Image.Transform.EXTENT, (0, 0, width, height))
         if self.process is None:
-            self.process = self._begin(width, height)
+            self.process = self._start(width, height)
         assert self.process.stdin is not None
-        self.process.stdin.write(picture.tobytes())
+        self.process.stdin.write(frame.tobytes())
 
     def close(self) -> None:
         """Wait until ffmpeg has written the file."""
@@ -144,7 +144,7 @@ class _Mp4(Film):
         if self.process.returncode:
             raise RuntimeError(f"ffmpeg could not write {self.path}: {errors.decode(errors='replace').strip()[-500:]}")
 
-    def _begin(self, width: int, height: int) -> subprocess.Popen[bytes]:
+    def _start(self, width: int, height: int) -> subprocess.Popen[bytes]:
         source = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", f"{self.fps:g}", "-i", "-"]
         target = ["-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "20", str(self.path)]
         return subprocess.Popen(
@@ -154,42 +154,42 @@ class _Mp4(Film):
         )
 
 
-def _ffmpeg() -> str:
+def _find_ffmpeg() -> str:
     """Find the program: that of the package imageio-ffmpeg, or one that is installed."""
     try:
         package: Any = import_module("imageio_ffmpeg")
     except ModuleNotFoundError:
-        found = shutil.which("ffmpeg")
+        program = shutil.which("ffmpeg")
     else:
-        found = package.get_ffmpeg_exe()
-    if found is None:
+        program = package.get_ffmpeg_exe()
+    if program is None:
         raise ImportError(
             "an MP4 needs ffmpeg, which was not found; install it with: pip install imageio-ffmpeg, or write a .gif."
         )
-    return str(found)
+    return str(program)
 
 
-def _palette(pictures: Sequence[Image.Image], keep: Sequence[Color]) -> Image.Image:
-    """Choose 256 colours: a coarse grid, those to keep, and the most frequent of the pictures."""
+def _palette(frames: Sequence[Image.Image], keep: Sequence[Color]) -> Image.Image:
+    """Choose 256 colours: a coarse grid, those to keep, and the most frequent of the frames."""
     grid = [(r, g, b) for r in (0, 85, 170, 255) for g in (0, 85, 170, 255) for b in (0, 128, 255)]
     fixed = list(dict.fromkeys([*keep, *grid]))[:128]
-    shown = pictures[:: max(1, len(pictures) // 6)]
-    width, height = shown[0].size
-    board = Image.new("RGB", (width, height * len(shown)))
-    for place, picture in enumerate(shown):
-        board.paste(picture, (0, place * height))
+    sample = frames[:: max(1, len(frames) // 6)]
+    width, height = sample[0].size
+    board = Image.new("RGB", (width, height * len(sample)))
+    for i, frame in enumerate(sample):
+        board.paste(frame, (0, i * height))
     reduced = board.quantize(256 - len(fixed), method=Image.Quantize.MEDIANCUT)
     frequent = np.array(reduced.getpalette() or [], dtype=np.int64).reshape(-1, 3)
-    # Pillow looks up the nearest colour in cells of 4 x 4 x 4: a near-white would take the place of white.
-    far = np.abs(frequent[:, None] - np.array(fixed)).max(axis=2).min(axis=1) > 8
-    colors = np.concatenate([fixed, frequent[far]])
+    # Pillow looks up the nearest colour in cells of 4 x 4 x 4: a colour near white would replace white.
+    distinct = np.abs(frequent[:, None] - np.array(fixed)).max(axis=2).min(axis=1) > 8
+    colors = np.concatenate([fixed, frequent[distinct]])
     palette = Image.new("P", (1, 1))
     palette.putpalette(np.resize(colors, (256, 3)).ravel().tolist())
     return palette
 
 
-def _changed(before: NDArray[np.uint8], after: NDArray[np.uint8]) -> tuple[int, int, int, int]:
-    """Find the box of the pixels that differ; where none do, one pixel, to keep the time."""
+def _changed_box(before: NDArray[np.uint8], after: NDArray[np.uint8]) -> tuple[int, int, int, int]:
+    """Find the box of the pixels that differ; if there are none, one pixel, to keep the time."""
     differs = before != after
     rows, columns = np.flatnonzero(differs.any(axis=1)), np.flatnonzero(differs.any(axis=0))
     if not len(rows):

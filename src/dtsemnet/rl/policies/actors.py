@@ -1,9 +1,10 @@
 """Actors for discrete actions: from observations to the logits of the actions.
 
-An actor answers three questions. ``forward``: the logits that exploration draws from
-and that training differentiates. ``act``: the action of the tree, which is what the
-agent does when it does not explore. ``to_tree``: that tree. The two can differ: on a
-hyperplane several actions tie for the largest logit, and only one leaf is reached.
+An actor has three methods. ``forward`` computes the logits that exploration draws from
+and that training differentiates. ``act`` gives the action of the tree, which the agent
+takes when it does not explore. ``to_tree`` gives that tree. The largest logit and the
+action of the tree can differ: on a hyperplane several actions tie for the largest
+logit, but only one leaf is reached.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class DiscreteActor(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, x: Tensor) -> Tensor:
-        """Compute the logits of the actions, (n_samples, n_actions), alike in training and when acting."""
+        """Compute the logits of the actions, (n_samples, n_actions); the same function in rollouts and in updates."""
 
     @abstractmethod
     def act(self, x: Tensor) -> Tensor:
@@ -36,14 +37,14 @@ class DiscreteActor(nn.Module, ABC):
 
     @abstractmethod
     def to_tree(self) -> Tree:
-        """Read off the tree; its classes are the actions."""
+        """Return the tree; its classes are the actions."""
 
 
 class DealtPool(ClassMaxPool):
-    """A class pool whose leaves are dealt in turn: leaf ``j`` holds class ``j % n_classes``.
+    """A class pool for leaves whose classes alternate: leaf ``j`` holds class ``j % n_classes``.
 
-    The leaves of a class are a column of a table, and pooling is one operation along it; the pool for leaves
-    in any order needs ten, which in the small batches of PPO cost more than all the rest of the tree.
+    The leaves of a class are a column of a table, and pooling is one operation along it. The pool for leaves in any
+    order needs ten operations, which in the small batches of PPO cost more than all the rest of the tree.
 
     Parameters
     ----------
@@ -67,7 +68,7 @@ class DealtPool(ClassMaxPool):
         table = logits.reshape(len(logits), -1, self.n_classes)
         if self.training and self.temperature > 0:
             return self.temperature * (table / self.temperature).logsumexp(dim=1)
-        return table.max(dim=1).values  # the gradient goes to the first of several maxima, as in the other pool
+        return table.max(dim=1).values  # the gradient goes to the first of several maxima, as in ClassMaxPool
 
 
 class TreeActor(DiscreteActor):
@@ -80,11 +81,11 @@ class TreeActor(DiscreteActor):
     max_depth : int, default=4
         Depth of the complete tree, the paper's height.
     ortho_init : bool, default=True
-        Start from orthogonal split weights, as the paper's agents do. Biases start uniform in
-        ``1 / sqrt(n_features)`` around 0 either way: zeros would send all splits through one point.
+        Start from orthogonal split weights, as the paper's agents do. Biases always start uniform within
+        ``1 / sqrt(n_features)`` of 0: zeros would send all splits through one point.
     pooling : float, default=0.0
         With a temperature ``t > 0`` the logit of an action is ``t * logsumexp(z / t)`` over its
-        leaves, whose limit 0 is the maximum. :class:`AnnealPooling` drives it there.
+        leaves, which tends to the maximum as ``t`` falls to 0. :class:`AnnealPooling` lowers it.
 
     Examples
     --------
@@ -125,8 +126,8 @@ class TreeActor(DiscreteActor):
         self.head.temperature = float(temperature)
 
     def train(self, mode: bool = True) -> TreeActor:
-        """Set the mode of all parts but the pool, which is the same function in rollouts and in updates."""
-        # PPO compares the probability of an action now with that in the rollout: both must be pooled alike.
+        """Set the mode of all modules except the pool, which is the same function in rollouts and in updates."""
+        # PPO compares the probability of an action now with that in the rollout: both must be pooled in the same way.
         super().train(mode)
         self.head.train()
         return self
@@ -137,7 +138,7 @@ class TreeActor(DiscreteActor):
         return logits
 
     def act(self, x: Tensor) -> Tensor:
-        """Give the action of the leaf reached."""
+        """Return the action of the leaf reached."""
         return self.net.predict(x)
 
     def to_tree(self) -> Tree:
@@ -145,7 +146,7 @@ class TreeActor(DiscreteActor):
         return decode(self.net)
 
     def get_extra_state(self) -> dict[str, Any]:
-        """Keep the pooling temperature with the weights."""
+        """Save the pooling temperature with the weights."""
         return {"pooling": self.pooling}
 
     def set_extra_state(self, state: dict[str, Any]) -> None:

@@ -1,6 +1,6 @@
-"""Policies for PPO with discrete actions: a tree acts, a network judges.
+"""Policies for PPO with discrete actions: the actor is a tree, the critic a network.
 
-``PPO(TreePolicy, env, policy_kwargs=dict(max_depth=4))`` trains it as any other policy. Exploration
+``PPO(TreePolicy, env, policy_kwargs=dict(max_depth=4))`` trains it like any other policy. Exploration
 draws from the softmax of the action logits; the deterministic action is that of the leaf reached,
 never the largest pooled logit.
 """
@@ -28,9 +28,9 @@ class ActorPolicy(ActorCriticPolicy):
     Parameters
     ----------
     observation_space, action_space, lr_schedule
-        What stable-baselines3 hands in; the actions must be ``Discrete``.
+        Passed by stable-baselines3; the actions must be ``Discrete``.
     net_arch : list of int or dict, optional
-        Layers of the critic, ``[64, 64]`` if not given; ``dict(vf=[...])`` is taken too.
+        Layers of the critic, ``[64, 64]`` if not given; ``dict(vf=[...])`` is accepted too.
     actor_kwargs : dict, optional
         Options of the actor.
     **kwargs
@@ -39,7 +39,7 @@ class ActorPolicy(ActorCriticPolicy):
     Attributes
     ----------
     actor_class : type
-        Set by a subclass: builds the actor from the numbers of features and actions.
+        Set by a subclass; called with the numbers of features and actions.
     actor : DiscreteActor
     """
 
@@ -66,7 +66,7 @@ class ActorPolicy(ActorCriticPolicy):
 
     @property
     def actor(self) -> DiscreteActor:
-        """The part that acts."""
+        """The actor."""
         return self.action_net
 
     def _build(self, lr_schedule: Schedule) -> None:
@@ -75,12 +75,12 @@ class ActorPolicy(ActorCriticPolicy):
         n_actions = int(self.action_space.n)
         self.action_net = self.actor_class(self.features_dim, n_actions, **self.actor_kwargs).to(self.device)
         self.action_dist = _ActorDistribution(n_actions)
-        # Again, for the parameters of the actor.
+        # Built again, to include the parameters of the actor.
         self.optimizer = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)  # type: ignore[call-arg]
 
     def _get_action_dist_from_latent(self, latent_pi: Tensor) -> Distribution:
         assert isinstance(self.action_dist, _ActorDistribution)
-        return self.action_dist.of(self.actor, latent_pi)
+        return self.action_dist.set_actor(self.actor, latent_pi)
 
     def _get_constructor_parameters(self) -> dict[str, Any]:
         return {**super()._get_constructor_parameters(), "actor_kwargs": self.actor_kwargs}
@@ -92,14 +92,15 @@ class TreePolicy(ActorPolicy):
     Parameters
     ----------
     observation_space, action_space, lr_schedule
-        What stable-baselines3 hands in.
+        Passed by stable-baselines3.
     net_arch : list of int or dict, optional
         Layers of the critic, ``[64, 64]`` if not given.
     max_depth : int, default=4
-        Depth of the tree, the paper's height; ``2 ** max_depth`` leaves, actions dealt over them in turn.
+        Depth of the tree, the paper's height. It has ``2 ** max_depth`` leaves, and leaf ``j`` holds action
+        ``j % n_actions``.
     pooling : float, default=0.0
-        Temperature at which the leaves of an action are pooled; 0 is the maximum. Start at 1 and let
-        :class:`AnnealPooling` drive it to 0: LunarLander gains much by it.
+        Temperature at which the leaves of an action are pooled; 0 is the maximum. LunarLander gains much if it
+        starts at 1 and :class:`AnnealPooling` lowers it to 0.
     ortho_init : bool, default=True
         Start actor and critic from orthogonal weights.
     **kwargs
@@ -144,31 +145,31 @@ class TreePolicy(ActorPolicy):
 
 
 class _ActorDistribution(CategoricalDistribution):
-    """Actions drawn by the softmax of an actor's logits; the mode is what the tree does."""
+    """Actions drawn by the softmax of an actor's logits; the mode is the action of the tree."""
 
     actor: DiscreteActor
     x: Tensor
 
-    def of(self, actor: DiscreteActor, x: Tensor) -> Self:
+    def set_actor(self, actor: DiscreteActor, x: Tensor) -> Self:
         """Set the distribution to that of an actor at x."""
         self.actor, self.x = actor, x
         return self.proba_distribution(action_logits=actor(x))
 
     def mode(self) -> Tensor:
-        """Give the action of the tree."""
+        """Return the action of the tree."""
         with torch.no_grad():
             return self.actor.act(self.x)
 
 
 def critic_layers(net_arch: list[int] | dict[str, list[int]] | None, name: str) -> dict[str, list[int]]:
-    """Read the layers of the critic of PPO, "vf", or the critics of SAC, "qf"; the actor is a tree and has none."""
-    who, default = {"vf": ("critic", [64, 64]), "qf": ("critics", [256, 256])}[name]
+    """Read the layers of the critic of PPO, "vf", or of the critics of SAC, "qf"; a tree has no layers."""
+    owner, default = {"vf": ("critic", [64, 64]), "qf": ("critics", [256, 256])}[name]
     if net_arch is None:
         net_arch = default
     if not isinstance(net_arch, dict):
         return {"pi": [], name: list(net_arch)}
     if net_arch.get("pi"):
         raise ValueError(
-            f"net_arch must give layers to the {who} alone, got pi={net_arch['pi']}; the actor is sized by max_depth."
+            f"net_arch must give layers to the {owner} alone, got pi={net_arch['pi']}; the actor is sized by max_depth."
         )
     return {"pi": [], name: list(net_arch.get(name, []))}

@@ -1,9 +1,8 @@
-"""The actor for continuous actions, and its SAC policy: linear regressors at the leaves of a tree.
+"""The policy for SAC with continuous actions: the actor is a tree with linear models at its leaves.
 
-Each leaf holds, for every action dimension, a linear model of the observation (the mean before
-squashing) and a log standard deviation. While training, a selector weighs the leaves; acting
-always takes the one leaf reached, and without exploration the action is ``tanh`` of its linear
-models, scaled to the bounds of the action space.
+Each leaf holds, for every action dimension, a linear model of the observation (the mean before squashing) and a log
+standard deviation. In training a selector weighs the leaves; acting always takes the one leaf reached, and without
+exploration the action is ``tanh`` of its linear models, scaled to the bounds of the action space.
 """
 
 from __future__ import annotations
@@ -23,11 +22,15 @@ from torch import Tensor, nn
 
 from dtsemnet.nn import DTSemNet, LinearLeaves, LinearSplits, Selector, Splits, TopK, decode
 from dtsemnet.nn.logits import leaf_logits
-from dtsemnet.rl.algorithms.topk_kernels import LOG_STD_MAX, LOG_STD_MIN, SAFETY
 from dtsemnet.rl.policies.ppo import critic_layers
 from dtsemnet.tree import Tree
 
-__all__ = ["RegressionActor", "TreeSACPolicy"]
+__all__ = ["LOG_STD_MAX", "LOG_STD_MIN", "SAFETY", "RegressionActor", "TreeSACPolicy", "draw_squashed"]
+
+LOG_STD_MIN, LOG_STD_MAX = -5.0, 2.0
+"""Bounds of the log standard deviation, approached through a tanh, as in the paper's agents."""
+SAFETY = 1e-6
+"""Added to the Jacobian of ``tanh``, as in stable-baselines3."""
 
 
 class RegressionActor(Actor):
@@ -38,9 +41,9 @@ class RegressionActor(Actor):
     Attributes
     ----------
     tree : DTSemNet
-        In ``eval()`` the tree itself, in ``train()`` what its selector makes of it.
+        In ``eval()`` the tree itself; in ``train()`` its selector weighs the leaves.
     leaf_log_std : Parameter of shape (n_leaves, n_actions)
-        Before squashing into its bounds.
+        Log standard deviations, before squashing into their bounds.
     """
 
     def __init__(
@@ -55,10 +58,10 @@ class RegressionActor(Actor):
         super().__init__(*args, **kwargs)
         if self.use_sde:
             raise ValueError("use_sde must be False: the leaves hold their own standard deviations.")
-        del self.latent_pi, self.mu, self.log_std  # a network that the tree stands in for
+        del self.latent_pi, self.mu, self.log_std  # the network that the tree replaces
         n_actions = get_action_dim(self.action_space)
         self.tree_kwargs = {"max_depth": max_depth, "selector": selector, "splits": splits, "leaves": leaves}
-        # A copy: the policy's keywords are kept and saved, and must not share a state with this network.
+        # A copy: the keywords of the policy are saved, and must not share a state with this network.
         selector = TopK(4, temperature=0.5) if selector is None else copy.deepcopy(selector)
         start = DTSemNet.regressor(self.features_dim, n_actions, max_depth)
         head = leaves(start.head.get_parameter("coef"), start.head.get_parameter("value"))
@@ -66,7 +69,7 @@ class RegressionActor(Actor):
         self.leaf_log_std = nn.Parameter(torch.zeros(self.tree.topology.n_leaves, n_actions))
 
     def get_action_dist_params(self, obs: PyTorchObs) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
-        """Compute mean and log standard deviation, weighed over the leaves in training, of one leaf when acting."""
+        """Compute mean and log standard deviation: weighed over the leaves in training, of one leaf when acting."""
         x = self.extract_features(obs, self.features_extractor)
         scores = self.tree.scores(x)
         if not self.training:
@@ -75,7 +78,7 @@ class RegressionActor(Actor):
         return self.head(weights, x), _squash(weights @ self.leaf_log_std), {}
 
     def forward(self, obs: PyTorchObs, deterministic: bool = False) -> Tensor:
-        """Choose an action for each row, (n_samples, n_actions), before it is scaled to its bounds."""
+        """Choose an action for each row, (n_samples, n_actions), before scaling to the bounds."""
         mean, log_std, _ = self.get_action_dist_params(obs)
         return mean.tanh() if deterministic else draw_squashed(mean, log_std)[0]
 
@@ -107,18 +110,17 @@ class TreeSACPolicy(SACPolicy):
     Parameters
     ----------
     observation_space, action_space, lr_schedule
-        What stable-baselines3 hands in.
+        Passed by stable-baselines3.
     net_arch : list of int or dict, optional
         Layers of the critics, ``[256, 256]`` if not given.
     max_depth : int, default=4
         Depth of the tree, the paper's height.
     selector : Selector, optional
-        How training weighs the leaves; ``TopK(4, temperature=0.5)`` if not given. For the paper's other
-        variant take ``StraightThrough()`` and ``LeanSAC``.
+        How training weighs the leaves; ``TopK(4, temperature=0.5)`` if not given. The paper's other variant is
+        ``StraightThrough()`` with ``LeanSAC``.
     splits, leaves : callable, default=LinearSplits, LinearLeaves
-        Build the split layer from its sizes and the leaves from slopes and intercepts to start from. For an ICCT
-        agent take ``AxisSplits``, ``SparseLinearLeaves`` and the selector ``CrispTurns()``, for a DGT agent the
-        selector ``QuantisedPaths()``, all of :mod:`dtsemnet_paper.agents.rival_modules`, and ``LeanSAC``.
+        Build the split layer from its sizes, and the leaves from initial slopes and intercepts. Other modules make
+        another method of it; train it with ``LeanSAC`` then.
     **kwargs
         Options of ``SACPolicy``.
 
@@ -162,7 +164,7 @@ class TreeSACPolicy(SACPolicy):
 
     def set_training_mode(self, mode: bool) -> None:
         """Set the mode of actor and critics."""
-        # Asked before every action: all the modules would be walked through each time, to no effect.
+        # Called before every action: visiting all modules each time would cost time and change nothing.
         if not self.training == self.actor.training == self.critic.training == mode:
             super().set_training_mode(mode)
 
@@ -173,7 +175,7 @@ class TreeSACPolicy(SACPolicy):
 def draw_squashed(mean: Tensor, log_std: Tensor) -> tuple[Tensor, Tensor]:
     """Draw from a normal distribution and squash by ``tanh``; the gradient passes through both, as SAC needs.
 
-    What stable-baselines3's ``SquashedDiagGaussianDistribution`` computes, in fewer operations.
+    The same function as ``SquashedDiagGaussianDistribution`` of stable-baselines3, in fewer operations.
 
     Returns
     -------
@@ -181,7 +183,7 @@ def draw_squashed(mean: Tensor, log_std: Tensor) -> tuple[Tensor, Tensor]:
     """
     noise = torch.randn_like(mean)
     actions = torch.addcmul(mean, log_std.exp(), noise).tanh()
-    # The noise is the draw in standard deviations, and the Jacobian of tanh is 1 - tanh^2, kept off 0.
+    # The noise is the draw in standard deviations; the Jacobian of tanh is 1 - tanh^2, kept away from 0.
     log_density = noise.square() / 2 + log_std + (1 - actions.square() + SAFETY).log()
     return actions, -log_density.sum(dim=1) - math.log(2 * math.pi) / 2 * mean.shape[1]
 
