@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from selenium import webdriver
 from sklearn.datasets import load_diabetes, load_iris
 
@@ -67,9 +68,9 @@ def write_small_pages(pages: Path) -> None:
 def write_dry_bean(pages: Path, models: Path | None) -> None:
     """Write the page of a tree of depth 4 for the dry beans."""
     data = load("dry_bean")
-    y = data["class_names"][data["y"]]
-    tree = fitted(models, "dry_bean4.json", 4, data["X"], y)
-    to_html(tree, pages / "dry_bean.html", data["X"], y, title="Dry beans, depth 4")
+    X, y = pd.DataFrame(data["X"], columns=data["feature_names"].tolist()), data["class_names"][data["y"]]
+    tree = fitted(models, "dry_bean4.json", 4, X, y)
+    to_html(tree, pages / "dry_bean.html", X, y, title="Dry beans, depth 4")
 
 
 def write_mnist(pages: Path, models: Path | None) -> None:

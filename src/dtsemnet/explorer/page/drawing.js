@@ -117,7 +117,8 @@ export class Drawing {
    * @returns {Pick<Box, "look" | "wide" | "tall" | "image">}
    */
   #size(id, room) {
-    const image = this.pictures.has(id) && this.view.step >= 72;
+    // A leaf without rows has no mean picture to show.
+    const image = this.pictures.has(id) && (id >= 0 || this.facts.rows(id) !== 0) && this.view.step >= 72;
     const wide = Math.min(image ? 150 : 168, room - 8);
     if (wide >= 62) return { look: "card", wide, tall: image ? 52 : 46, image };
     if (wide >= 22) return { look: "chip", wide: Math.min(wide, id < 0 ? 58 : 34), tall: 24, image };
