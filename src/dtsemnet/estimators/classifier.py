@@ -22,60 +22,60 @@ class DTSemNetClassifier(TreeClassifier):
     """A hard oblique decision tree, trained by gradient descent without approximation.
 
     Each split tests a linear combination of the features. The tree is trained as the network that computes the
-    same function. The default needs no tuning: a few starts with different settings, judged on rows set aside, the
-    best trained on with all rows.
+    same function. The default needs no tuning: a few starts with different settings are compared on validation rows,
+    and the best is trained on with all rows.
 
     Parameters
     ----------
     max_depth : int, default=4
-        Most splits on a path. The tree has ``2 ** max_depth`` leaves, or, where that does better on rows set aside, no
-        more than give each class one. With fewer leaves than classes, the rarest classes hold none.
+        Largest number of splits on a path. The tree has ``2 ** max_depth`` leaves, or just enough to give each class
+        one if that does better on validation rows. If there are fewer leaves than classes, the rarest classes get none.
     training : {"annealed", "paper"}, default="annealed"
-        "annealed" pools the leaves of a class smoothly at a falling temperature and bounds the loss as it goes;
+        "annealed" pools the leaves of a class smoothly at a falling temperature, with a loss that becomes bounded;
         the last epochs train the tree itself. "paper" is max-pooled cross-entropy from the first step.
     max_iter : int, optional
-        Epochs of each start. By default as many as make 4,500 steps, at most 200 (fewer where the tree is deeper
-        than 4), and at least 10 where the chosen tree is trained on afterwards, else 45.
+        Epochs of each start. By default as many as make 4,500 steps, at most 200 (fewer if the tree is deeper than
+        4), and at least 10 if the best tree is trained on afterwards, else 45.
     learning_rate, weight_decay, l1 : float, optional
-        Step size of Adam, decoupled decay of the splits, and penalty on their absolute values in standardised
-        features. By default those of the settings tried.
+        Step size of Adam, decoupled weight decay of the splits, and L1 penalty on them in standardised features. By
+        default those of the settings that are tried.
     batch_size : int, default=128
     max_grad_norm : float, optional
         Larger gradients are scaled down to this norm.
     n_init : int or "auto", default="auto"
-        Number of starts, each with its own seed and the next of four settings; "auto" is one for each setting and
-        one of the smallest tree (one in all with ``init`` or the paper's training). They are judged by their error
-        on validation rows, or on training rows where there are fewer than 30 of them.
+        Number of starts, each with its own seed and the next of four settings; "auto" is one for each setting and one
+        for the smallest tree (a single one with ``init`` or the paper's training). They are compared by their error on
+        validation rows, or on training rows if there are fewer than 30.
     early_stopping : bool, default=False
-        Watch the error on validation rows after each epoch, keep the best state, and stop when it has not improved
-        by more than ``tol`` for ``n_iter_no_change`` epochs.
+        Measure the error on validation rows after each epoch, keep the best state, and stop if the error has not
+        improved by more than ``tol`` for ``n_iter_no_change`` epochs.
     validation_fraction : float, default=0.2
-        Share of the training rows, merged where equal, set aside to judge starts when no ``X_val`` is given. Nothing
-        is set aside for a single start without early stopping.
+        Share of the training rows (equal rows count once) that are set aside to compare starts if ``X_val`` is not
+        given. Nothing is set aside for a single start without early stopping.
     n_iter_no_change : int, default=20
     tol : float, default=0.0
     refit : bool, default=True
-        Train the chosen tree on with all rows, those set aside included, for half as many epochs as a start; at
-        least 45 unless ``max_iter`` is given.
+        Train the best tree on with all rows, including those set aside, for half as many epochs as a start; at least
+        45 unless ``max_iter`` is given.
     class_weight : dict, "balanced", optional
         Weights of classes, multiplied with the sample weights.
     categorical_features : "from_dtype", None, or list, default="from_dtype"
-        Columns read as categories: those of string or category type in a data frame, none, or those named.
+        Columns that are read as categories: those of string or category type in a data frame, none, or those listed.
     missing : {"indicator", "error"}, default="indicator"
-        Numbers missing in training get a feature of their own, or are an error.
+        Columns with missing numbers get a second feature that is 1 if the number is missing, or are an error.
     init : Tree, Model or fitted scikit-learn tree, optional
-        Tree to start from, whatever its shape (``max_depth`` is not used then). The result is never worse on the
-        validation rows. ``clone`` empties a scikit-learn tree; a ``Tree`` survives it.
+        Tree to start from, of any shape (``max_depth`` is not used then). The result is never worse on the
+        validation rows. ``clone`` resets a scikit-learn tree but not a ``Tree``.
     warm_start : bool, default=False
         Start from the tree of the last ``fit``.
     engine : {"cpu", "torch"}, default="cpu"
     device : str, optional
         Device of the torch engine.
     n_jobs : int, optional
-        Starts run side by side; the result does not depend on it.
+        Number of starts that run at the same time; the result does not depend on it.
     checkpoint : path, optional
-        Folder in which each start is kept after every epoch; a fit that was killed goes on from there when called
-        again with the same data and parameters.
+        Folder that each start is written to after every epoch. A fit that was killed resumes from there if it is
+        called again with the same data and parameters.
     random_state : int, RandomState instance, optional
         Same seed, same tree, to the bit.
     verbose : int, default=0
@@ -89,12 +89,12 @@ class DTSemNetClassifier(TreeClassifier):
         The encoder of the columns and the tree.
     classes_ : ndarray
     history_ : History
-        Course of the training of the tree that was kept.
+        Training history of the tree that was kept.
     loss_curve_, validation_scores_, n_iter_ : list, list or None, int
     feature_importances_ : ndarray of shape (n_features_in_,)
     n_features_in_ : int
     feature_names_in_ : ndarray
-        Where X had column names.
+        If X had column names.
 
     Examples
     --------

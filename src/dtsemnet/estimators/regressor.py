@@ -18,9 +18,9 @@ __all__ = ["DTSemNetRegressor"]
 class DTSemNetRegressor(TreeRegressor):
     """A hard oblique decision tree with linear leaves, trained by gradient descent without approximation.
 
-    Splits and leaves are trained together while every leaf takes part in a prediction, weighed by a softmax whose
-    temperature falls towards the tree itself. Then the leaves are refitted in closed form, and outputs are clipped
-    to the range of targets that a leaf has seen.
+    Splits and leaves are trained together. Every leaf takes part in a prediction, weighted by a softmax whose
+    temperature falls until one leaf is left. Then the leaves are refitted in closed form, and outputs are clipped to
+    the range of the training targets of the leaf.
 
     Parameters
     ----------
@@ -29,36 +29,27 @@ class DTSemNetRegressor(TreeRegressor):
     leaf : {"linear", "constant"}, default="linear"
     loss : {"squared_error", "absolute_error", "huber", "quantile"}, default="squared_error"
     quantile : float, default=0.5
-        Of the quantile loss.
+        Quantile that the quantile loss estimates.
     huber_delta : float, default=1.0
-        Where Huber's loss turns linear, in standard deviations of y.
+        Residual from which Huber's loss is linear, in standard deviations of y.
     guard : bool, default=True
-        Clip outputs to the range of the training targets of the leaf, so that no linear model runs away.
+        Clip outputs to the range of the training targets of the leaf, which bounds linear models on unusual rows.
     training : {"annealed", "paper", "straight_through"}, default="annealed"
         "paper" is its Algorithm 1 with k = 4 and temperature 0.5: joint epochs, epochs on augmented samples, epochs
-        on actual samples, leaves as trained. "straight_through" is the estimator the paper compares with.
+        on actual samples; leaves stay as trained. "straight_through" is the estimator that the paper compares with.
     max_iter : int, optional
-        Epochs of each start. By default as many as make 4,500 steps, at most 500, and at least 10 where the chosen
-        tree is trained on afterwards, else 45.
-    learning_rate, weight_decay, l1 : float, optional
-        Step size of Adam, decoupled decay of the splits, and penalty on their absolute values in standardised
-        features. By default those of the settings tried.
-    batch_size : int, default=128
-    max_grad_norm : float, optional
-        Larger gradients are scaled down to this norm.
+        Epochs of each start. By default as many as make 4,500 steps, at most 500, and at least 10 if the best tree is
+        trained on afterwards, else 45.
     n_init : int or "auto", default="auto"
-        Number of starts, each with its own seed and the next of five settings; "auto" is one for each setting
-        (one in all with ``init`` or another training). They are judged by their loss on validation rows, or by
-        leaving one out of the training rows where there are fewer than 30 of them.
+        Number of starts, each with its own seed and the next of five settings; "auto" is one for each setting (a
+        single one with ``init`` or another training). They are compared by their loss on validation rows, or by
+        leave-one-out errors on the training rows if there are fewer than 30.
     early_stopping : bool, default=False
-        Watch the loss of the tree on validation rows after each epoch and keep the best state.
-    validation_fraction : float, default=0.2
-        Share of the training rows, merged where equal, set aside to judge starts when no ``X_val`` is given.
-    n_iter_no_change : int, default=20
-    tol : float, default=0.0
+        Measure the loss of the tree on validation rows after each epoch and keep the best state.
     refit : bool, default=True
-        Train the chosen tree on with all rows, those set aside included, for half as many epochs as a start (at
-        least 45 unless ``max_iter`` is given), and fit its leaves to them.
+        Train the best tree on with all rows, as a classifier does, and fit its leaves to them.
+    learning_rate, weight_decay, l1, batch_size, max_grad_norm, validation_fraction, n_iter_no_change, tol
+        As in :class:`DTSemNetClassifier`.
     categorical_features, missing, init, warm_start, engine, device, n_jobs, checkpoint, random_state, verbose
         As in :class:`DTSemNetClassifier`.
 
@@ -66,15 +57,8 @@ class DTSemNetRegressor(TreeRegressor):
     ----------
     tree_ : Tree
         The model. ``predict`` reads it alone.
-    model_ : Model
-        The encoder of the columns and the tree.
-    history_ : History
-        Course of the training of the tree that was kept.
-    loss_curve_, validation_scores_, n_iter_ : list, list or None, int
-    feature_importances_ : ndarray of shape (n_features_in_,)
-    n_features_in_ : int
-    feature_names_in_ : ndarray
-        Where X had column names.
+    model_, history_, loss_curve_, validation_scores_, n_iter_, feature_importances_, n_features_in_, feature_names_in_
+        As in :class:`DTSemNetClassifier`.
 
     Examples
     --------

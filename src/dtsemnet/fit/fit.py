@@ -18,7 +18,7 @@ import logging
 import threading
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -59,14 +59,14 @@ def fit(task: Task[Any, Any], rng: np.random.Generator) -> Candidate:
     uses_all_rows = held is not None and data.validation is None and options.refit
     with one_thread(), ProgressBar() if options.verbose else nullcontext() as bar:
         n_epochs = _n_epochs(task, len(train), is_final=not uses_all_rows or options.early_stopping)
-        stage = Stage(task, "start", train, held, n_epochs, bar)
-        candidates = train_starts(stage, streams)
+        candidates = train_starts(Stage(task, "start", train, held, n_epochs, bar), streams)
+        interrupted = any(candidate.history.stopped == "interrupt" for candidate in candidates)
         if task.init is not None:
             candidates.insert(0, task.fill(task.init, None, train, held))
         best = min(candidates, key=_score)
         # Only rows that no start was trained on can show that a smaller tree does better.
         tries_smaller = options.n_init == "auto" and task.init is None and held is not None and n_starts > 1
-        smaller = task.smaller() if tries_smaller and not stage.interrupted.is_set() else None
+        smaller = task.smaller() if tries_smaller and not interrupted else None
         if smaller is not None:
             streams += rng.spawn(1)
             rivals = train_starts(Stage(smaller, "start", train, held, n_epochs, bar), streams[n_starts:], n_starts)
@@ -163,6 +163,7 @@ def train_one_epoch(task: Task[Any, Any], phase: Phase, l1: float = 0.0) -> tupl
         return _trained(run), run.finish()
 
 
+@dataclass(eq=False)
 class Stage:
     """What the starts of one stage share: rows in training coordinates, the number of epochs, the monitor.
 
@@ -180,23 +181,22 @@ class Stage:
     bar : ProgressBar or None
     """
 
-    def __init__(
-        self,
-        task: Task[Any, Any],
-        name: str,
-        train: Sample,
-        held: Sample | None,
-        n_epochs: int,
-        bar: ProgressBar | None,
-    ) -> None:
-        self.task, self.name, self.train, self.held, self.n_epochs, self.bar = task, name, train, held, n_epochs, bar
-        self.rows = task.rows(train)
-        stops_early = task.options.early_stopping and held is not None
-        self.monitor = task.monitor(task.rows(held)) if stops_early and held is not None else None
+    task: Task[Any, Any]
+    name: str
+    train: Sample
+    held: Sample | None
+    n_epochs: int
+    bar: ProgressBar | None
+
+    def __post_init__(self) -> None:
+        self.rows = self.task.rows(self.train)
+        held = self.held if self.task.options.early_stopping else None
+        self.monitor = None if held is None else self.task.monitor(self.task.rows(held))
         self.interrupted = threading.Event()
         """Set after Ctrl-C."""
 
 
+@dataclass(eq=False)
 class Start:
     """One start of a fit: begun when its turn comes, trained to the pause or to the end, then made into a candidate.
 
@@ -213,19 +213,14 @@ class Start:
         The way to fit the leaves, if it was chosen before.
     """
 
-    def __init__(
-        self,
-        stage: Stage,
-        number: int,
-        setting: Setting,
-        rng: np.random.Generator,
-        init: Tree | None,
-        leaf_fit: LeafFit | None = None,
-    ) -> None:
-        self.stage, self.number, self.setting, self.rng = stage, number, setting, rng
-        self.init, self.leaf_fit = init, leaf_fit
-        self.run: Training[Any] | None = None
-        self.candidate: Candidate | None = None
+    stage: Stage
+    number: int
+    setting: Setting
+    rng: np.random.Generator
+    init: Tree | None
+    leaf_fit: LeafFit | None = None
+    run: Training[Any] | None = field(init=False, default=None)
+    candidate: Candidate | None = field(init=False, default=None)
 
     def train(self, share: float) -> None:
         """Train until this share of the epochs is done; at the end, make the candidate."""
