@@ -1,4 +1,4 @@
-"""Other ways to find a tree, under the same face, to compare with: one method, one file."""
+"""Rival methods to compare with, as estimators with the same API: one file or folder per method."""
 
 from dtsemnet_paper.baselines.ant import ANTClassifier, ANTRegressor
 from dtsemnet_paper.baselines.cart import CARTClassifier, CARTRegressor

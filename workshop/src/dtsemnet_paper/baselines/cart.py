@@ -44,8 +44,8 @@ class CARTClassifier(TreeClassifier):
     min_samples_leaf : int or sequence of int, default=(1, 2, 5, 10, 20, 50)
         Leaf sizes tried, in rows after equal rows are merged.
     validation_fraction : float, default=0.2
-        Share of the training rows set aside to choose by when no ``X_val`` is given; with 0, or fewer than 30 rows,
-        nothing is chosen: the tree is grown to ``max_depth`` with the first leaf size.
+        Share of the training rows that are set aside to choose by if ``X_val`` is not given. If it is 0, or there are
+        fewer than 30 rows, the tree is grown to ``max_depth`` with the first leaf size.
     class_weight, categorical_features, missing, random_state
         As in :class:`~dtsemnet.DTSemNetClassifier`. The random state breaks ties between splits.
 
@@ -108,7 +108,7 @@ class CARTRegressor(TreeRegressor):
     max_depth : int, default=20
         Largest depth tried.
     criterion : {"squared_error", "absolute_error", "friedman_mse", "poisson"}, default="squared_error"
-        How splits are chosen; the squared error judges on validation rows.
+        How splits are chosen; trees are compared by their squared error on validation rows.
     min_samples_leaf, validation_fraction, categorical_features, missing, random_state
         As in :class:`CARTClassifier`.
 
@@ -187,18 +187,18 @@ def _simplest(losses: Floats, sizes: tuple[int, ...], scale: float) -> tuple[int
 def _losses_by_depth(fitted: Any, judges: Sample, depth: int) -> Floats:
     """Loss of the tree cut off at each depth from 0 on."""
     nodes, X = fitted.tree_, judges.to_array().astype(np.float32)
-    at, found = np.zeros(len(judges), np.int64), []
+    at, losses = np.zeros(len(judges), np.int64), []
     for _ in range(depth + 1):
-        found.append(np.average(_losses(fitted, at, judges.y), weights=judges.weight))
+        losses.append(np.average(_losses(fitted, at, judges.y), weights=judges.weight))
         inner = np.flatnonzero(nodes.children_left[at] >= 0)
         node = at[inner]
         left = X[inner, nodes.feature[node]] <= nodes.threshold[node]
         at[inner] = np.where(left, nodes.children_left[node], nodes.children_right[node])
-    return np.array(found)
+    return np.array(losses)
 
 
 def _losses(fitted: Any, node: Array, y: Array) -> Floats:
-    """Loss of each row, were its node a leaf."""
+    """Loss of each row if its node were a leaf."""
     value = fitted.tree_.value[node]
     if hasattr(fitted, "classes_"):
         return np.asarray(fitted.classes_[value[:, 0, :].argmax(axis=1)] != y, dtype=np.float64)
@@ -212,6 +212,4 @@ def _as_tree(fitted: Any, data: TrainingData) -> Tree:
     if data.class_names is not None:
         value = np.zeros((tree.n_leaves, len(data.class_names)))
         value[:, fitted.classes_] = tree.value
-    return Tree(
-        tree.topology, tree.weight, tree.bias, value, feature_names=data.feature_names, class_names=data.class_names
-    )
+    return tree.replace(value=value, feature_names=data.feature_names, class_names=data.class_names)

@@ -23,7 +23,4 @@ def cut_idle_splits(tree: Tree, sample: Sample) -> Tree:
         if first >= done and (tree.leaf_class[first:last] == tree.leaf_class[first]).all():
             value[first:last] = np.average(tree.value[first:last], axis=0, weights=weight[first:last])
             done = last
-    pooled = Tree(
-        tree.topology, tree.weight, tree.bias, value, feature_names=tree.feature_names, class_names=tree.class_names
-    )
-    return merge_equal(pooled)
+    return merge_equal(tree.replace(value=value))

@@ -5,14 +5,14 @@ fully matrix-based fitness evaluation", 2024, on the coral reef optimisation of
 S. Salcedo-Sanz and others, 2014.
 
 A coral is a complete tree of fixed depth: the column and the threshold of each
-split. The reef has room for some corals and holes between them. In a generation
-most corals spawn larvae with others (broadcast spawning), the rest brood mutants
-of themselves; larvae try a few places and settle where there is a hole or a less
-fit coral; the fittest bud; and some of the weakest are eaten. The ways to make a
-larva, the substrates, are used the more the more often their larvae settle.
+split. The reef has a number of sites, some of them empty. In each generation most
+corals spawn larvae with others (broadcast spawning), and the others brood mutants
+of themselves. A larva tries a few sites and settles on the first that is empty or
+has a less fit coral. The fittest corals bud, and some of the weakest are eaten.
+Ways to make larvae (substrates) are used more often if their larvae settle more often.
 
-Thresholds are kept as shares of the rows below them, so that a threshold means
-something under any column, whatever its unit.
+A threshold is stored as the share of rows below it, so that it has a meaning under
+any column, in any unit.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from dtsemnet_paper.baselines.kernels.crodt_fitness import population_fitness
 __all__ = ["CRODTClassifier", "Reef"]
 
 
-OCCUPIED = 0.6  # share of places taken at the start
+OCCUPIED = 0.6  # share of sites that are occupied at the start
 BROADCAST = 0.9  # share of corals that spawn with others
 BUDDING = 0.1  # share of corals, the fittest, that bud
 DEPREDATION = 0.1  # share of corals, the weakest, that may be eaten
-EATEN = 0.2  # probability of it
-TRIES = 3  # places that a larva tries
+EATEN = 0.2  # probability that one of these is eaten
+TRIES = 3  # sites that a larva tries
 
 
 class CRODTClassifier(TreeClassifier):
@@ -49,12 +49,12 @@ class CRODTClassifier(TreeClassifier):
     Parameters
     ----------
     max_depth : int, default=4
-        Depth of the complete tree, 10 at most; what serves no purpose is cut off at the end. The authors use 2 to 4:
-        the deeper the tree, the less evolution finds in the same time.
+        Depth of the complete tree, at most 10; splits without effect are cut off at the end. The authors use 2 to 4:
+        evolution needs more time for deeper trees.
     reef_size : int, default=100
-        Places of the reef.
+        Number of sites of the reef.
     max_iter : int, default=4000
-        Generations; with the reef size that makes 400,000 trees looked at. The published runs have 4,000.
+        Number of generations; with the default reef size 400,000 trees are evaluated. The published runs have 4,000.
     n_iter_no_change : int, default=1000
         Generations without a fitter tree after which the search ends.
     class_weight, categorical_features, missing, random_state
@@ -71,8 +71,8 @@ class CRODTClassifier(TreeClassifier):
 
     Notes
     -----
-    Fitness is the accuracy on training rows, as published; validation rows are not looked at. The reef
-    size and the substrates are not the authors'.
+    Fitness is the accuracy on training rows, as published; validation rows are not used. The reef size and the
+    substrates differ from the authors'.
     ``paper/REPORT.md`` has its figures beside the published ones.
 
     Examples
@@ -126,16 +126,13 @@ class CRODTClassifier(TreeClassifier):
         self._evolve(reef)
         topology = Topology.complete(self.max_depth)
         weight, bias = _splits(sample, columns, *reef.fittest())
-        skeleton = Tree(topology, weight, bias, np.zeros((topology.n_leaves, 1)))
-        table = count_classes(skeleton, sample, n_classes) / sample.weight.mean()
-        tree = Tree(
-            topology, weight, bias, frequencies(topology, table),
-            feature_names=data.feature_names, class_names=data.class_names,
-        )  # fmt: skip
-        return cut_idle_splits(tree, sample)
+        tree = Tree(topology, weight, bias, np.zeros((topology.n_leaves, 1)))
+        value = frequencies(topology, count_classes(tree, sample, n_classes) / sample.weight.mean())
+        names = {"feature_names": data.feature_names, "class_names": data.class_names}
+        return cut_idle_splits(tree.replace(value=value, **names), sample)
 
     def _evolve(self, reef: Reef) -> None:
-        """Let generations pass until the budget is spent, nothing gets better, or nothing can."""
+        """Run generations until the last one, until the fitness no longer improves, or until it is perfect."""
         for _ in range(self.max_iter):
             reef.generation()
             self.fitness_curve_.append(reef.best)
@@ -156,7 +153,7 @@ class Reef:
     n_splits : int
         Splits of a complete tree.
     size : int
-        Places.
+        Number of sites.
     rng : numpy.random.Generator
     """
 
@@ -168,7 +165,7 @@ class Reef:
         self.feature = rng.choice(features, (size, n_splits))
         self.threshold = rng.random((size, n_splits))
         self.fitness = fitness(self.feature, self.threshold)
-        self.fitness[rng.permutation(size)[max(2, int(OCCUPIED * size)) :]] = -np.inf  # holes
+        self.fitness[rng.permutation(size)[max(2, int(OCCUPIED * size)) :]] = -np.inf  # empty sites
         self.substrates = (self._cross_nodes, self._cross_subtree, self._differential, self._shift)
         self.success = np.ones(len(self.substrates))
         self.below = _subtrees(n_splits)
@@ -180,8 +177,8 @@ class Reef:
 
     def fittest(self) -> tuple[Ints, Floats]:
         """Features and thresholds of the fittest coral."""
-        place = int(self.fitness.argmax())
-        return self.feature[place], self.threshold[place]
+        site = int(self.fitness.argmax())
+        return self.feature[site], self.threshold[site]
 
     def generation(self) -> None:
         """Spawn, brood, settle, bud, depredate."""
@@ -190,8 +187,8 @@ class Reef:
         origin = np.full(len(corals), -1)
         feature, threshold = self.feature[corals].copy(), self.threshold[corals].copy()
         origin[:n_broadcast] = self.rng.choice(len(self.substrates), n_broadcast, p=self.success / self.success.sum())
-        for number, substrate in enumerate(self.substrates):
-            chosen = np.flatnonzero(origin == number)
+        for i, substrate in enumerate(self.substrates):
+            chosen = np.flatnonzero(origin == i)
             if len(chosen):
                 feature[chosen], threshold[chosen] = substrate(corals[chosen])
         brood = np.flatnonzero(origin < 0)
@@ -208,7 +205,7 @@ class Reef:
         return self._mixed(corals, mates, swap)
 
     def _cross_subtree(self, corals: Ints) -> tuple[Ints, Floats]:
-        """A subtree of one parent in the place it has in the other."""
+        """A subtree of one parent replaces the same subtree of the other."""
         mates = self._mates(corals)
         return self._mixed(corals, mates, self.below[self.rng.integers(len(self.below), size=len(corals))])
 
@@ -244,15 +241,15 @@ class Reef:
         return feature, np.where(swap, self.threshold[mates], self.threshold[corals])
 
     def _settle(self, feature: Ints, threshold: Floats, fitness: Floats) -> Array:
-        """Let larvae try their places one after the other; tell which have settled."""
-        places = self.rng.integers(len(self.fitness), size=(len(fitness), TRIES)).tolist()
+        """Let the larvae try their sites, one larva after the other; return which have settled."""
+        sites = self.rng.integers(len(self.fitness), size=(len(fitness), TRIES)).tolist()
         settled = np.zeros(len(fitness), bool)
         health = self.fitness.tolist()
         for larva, value in enumerate(fitness.tolist()):
-            for place in places[larva]:
-                if value > health[place]:
-                    health[place] = value
-                    self.feature[place], self.threshold[place] = feature[larva], threshold[larva]
+            for site in sites[larva]:
+                if value > health[site]:
+                    health[site] = value
+                    self.feature[site], self.threshold[site] = feature[larva], threshold[larva]
                     settled[larva] = True
                     break
         self.fitness[:] = health
@@ -260,32 +257,32 @@ class Reef:
 
     def _credit(self, origin: Ints, settled: Array) -> None:
         """Move the odds of each substrate towards the share of its larvae that settled."""
-        for number in range(len(self.substrates)):
-            own = settled[origin == number]
+        for i in range(len(self.substrates)):
+            own = settled[origin == i]
             if len(own):
-                self.success[number] = max(0.95 * self.success[number] + 0.05 * own.mean(), 0.02)
+                self.success[i] = max(0.95 * self.success[i] + 0.05 * own.mean(), 0.02)
 
     def _bud(self) -> None:
-        """Copies of the fittest try places as larvae do."""
+        """Copies of the fittest try sites as larvae do."""
         n_buds = int(BUDDING * np.isfinite(self.fitness).sum())
         fittest = np.argsort(-self.fitness, kind="stable")[:n_buds]
         self._settle(self.feature[fittest].copy(), self.threshold[fittest].copy(), self.fitness[fittest].copy())
 
     def _depredate(self) -> None:
-        """Some of the weakest leave a hole; the fittest stays."""
+        """Some of the weakest leave an empty site; the fittest stays."""
         corals = np.flatnonzero(np.isfinite(self.fitness))
         weakest = corals[np.argsort(self.fitness[corals], kind="stable")][: int(DEPREDATION * len(corals))]
         self.fitness[weakest[self.rng.random(len(weakest)) < EATEN]] = -np.inf
 
 
 def _shares_below(sample: Sample) -> Floats:
-    """For each value the share of rows that are not above it, one feature a row."""
+    """For each value the share of rows that are not above it; one row per feature."""
     rows = sample.to_array()
     columns = np.empty((rows.shape[1], len(rows)))
     for j in range(rows.shape[1]):
-        value, place = np.unique(rows[:, j], return_inverse=True)
-        below = np.cumsum(np.bincount(place, sample.weight, len(value)))
-        columns[j] = (below / below[-1])[place]
+        value, index = np.unique(rows[:, j], return_inverse=True)
+        below = np.cumsum(np.bincount(index, sample.weight, len(value)))
+        columns[j] = (below / below[-1])[index]
     return columns
 
 

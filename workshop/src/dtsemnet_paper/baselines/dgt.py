@@ -60,7 +60,7 @@ LEGAL = {
 class DGTClassifier(TreeClassifier):
     """DGT for classes: a hard oblique tree trained with quantised gradients.
 
-    Leaves hold one logit a class, trained together with the splits on the cross-entropy of the leaf reached.
+    Leaves hold one logit per class, trained together with the splits on the cross-entropy of the leaf reached.
 
     Parameters
     ----------
@@ -81,12 +81,12 @@ class DGTClassifier(TreeClassifier):
         Epochs of each start. By default as many as make 4,500 steps, between 20 and 200.
     batch_size : int, default=128
     n_init : int or "auto", default="auto"
-        Number of starts, each with its own seed and the next setting; "auto" is one for each setting left open. They
-        are judged by their error on validation rows, or on training rows where there are fewer than 30 of them.
+        Number of starts, each with its own seed and the next setting; "auto" is one for each setting. They
+        are compared by their error on validation rows, or on training rows if there are fewer than 30.
     validation_fraction : float, default=0.2
-        Share of the training rows set aside to judge starts when no ``X_val`` is given.
+        Share of the training rows that are set aside to compare starts if ``X_val`` is not given.
     refit : bool, default=True
-        Train the chosen setting once more on all rows, those set aside included.
+        Train the best setting once more on all rows, including those set aside.
     class_weight, categorical_features, missing, n_jobs, random_state, verbose
         As in :class:`~dtsemnet.DTSemNetClassifier`.
 
@@ -109,7 +109,7 @@ class DGTClassifier(TreeClassifier):
     >>> DGTClassifier(max_depth=2, random_state=0).fit(X, y).score(X, y) > 0.9
     True
 
-    The published setting for one data set, no choice left to validation rows:
+    The published setting for one data set, with nothing left to choose:
 
     >>> published = DGTClassifier(4, learning_rate=0.05, decay=0.99, l1_penalty=0.001, batch_norm=False, max_iter=40)
     """
@@ -171,14 +171,14 @@ class DGTRegressor(TreeRegressor):
     leaf : {"constant", "linear"}, default="constant"
         "constant" is DGT as published, "linear" is DGT-Linear.
     guard : bool, default=True
-        Clip outputs to the range of the training targets of the leaf. The published figures are without.
+        Clip outputs to the range of the training targets of the leaf. The published runs do not.
     learning_rate : float, optional
         By default 0.003 to 0.03 are tried.
     l1_penalty : float, optional
         Penalty on the absolute values of splits and leaves, in standardised features and targets. By default 0 and
         0.0003 are tried.
     batch_norm, decay, optimizer, max_grad_norm, max_iter, batch_size, n_init, validation_fraction, refit
-        As in :class:`DGTClassifier`; starts are judged by their squared error.
+        As in :class:`DGTClassifier`; starts are compared by their squared error.
     categorical_features, missing, n_jobs, random_state, verbose
         As in :class:`~dtsemnet.DTSemNetRegressor`.
 

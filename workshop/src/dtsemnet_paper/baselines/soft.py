@@ -1,14 +1,14 @@
-"""Soft trees, hardened: trained with every split sending a share of a row each way, then read as a hard tree.
+"""Soft trees, hardened: in training each split sends a share of a row to each side; the result is a hard tree.
 
 Irsoy, Yildiz and Alpaydin, "Soft decision trees", ICPR 2012; Frosst and Hinton, "Distilling
 a neural network into a soft decision tree", 2017. A split sends the share
-``sigmoid(score / temperature)`` to the right. Trained is the mean loss of a leaf drawn by
-the splits, with Frosst and Hinton's penalty that keeps splits balanced
+``sigmoid(score / temperature)`` to the right. The loss is the expected loss of a leaf that
+the splits draw at random, with Frosst and Hinton's penalty that keeps splits balanced
 (:mod:`dtsemnet_paper.baselines.kernels.soft`). Hardening sends each row to the more probable side; the
-leaves are then fitted anew to the rows that reach them.
+leaves are then refitted to the rows that reach them.
 
-Neither the temperature that loses least by hardening nor the rate is known beforehand:
-starts are judged, on rows set aside, by the hard tree they end in.
+The best learning rate, and the temperature at which hardening costs least, are not known
+beforehand, so starts are compared on validation rows by the hard tree that they end in.
 """
 
 from __future__ import annotations
@@ -68,10 +68,10 @@ class SoftTreeClassifier(_SoftTree, TreeClassifier):
     max_depth : int, default=4
         Number of splits on each path; the tree has ``2 ** max_depth`` leaves.
     learning_rate : float, optional
-        Of Adam, falling to 0 along a cosine. By default 0.01 and 0.1 are tried.
+        Step size of Adam, which falls to 0 along a cosine. By default 0.01 and 0.1 are tried.
     temperature : float, optional
-        To which the temperature falls, from 1, in the course of the training; 1 keeps it there, as published. By
-        default 1 and 0.1 are tried.
+        Last temperature; the first is 1. If the last is 1 too, the temperature stays constant, as published. By default
+        1 and 0.1 are tried.
     balance : float, default=0.1
         Weight of the penalty on unbalanced splits, halved with each level.
     weight_decay : float, default=0.001
@@ -82,12 +82,12 @@ class SoftTreeClassifier(_SoftTree, TreeClassifier):
         Epochs of each start. By default as many as make 4,500 steps, between 20 and 200.
     batch_size : int, default=128
     n_init : int or "auto", default="auto"
-        Number of starts, each with its own seed and the next setting; "auto" is one for each setting left open. They
-        are judged by the error of the hard tree on validation rows, or on training rows where there are fewer than 30.
+        Number of starts, each with its own seed and the next setting; "auto" is one for each setting. They
+        are compared by the error of the hard tree on validation rows, or on training rows if there are fewer than 30.
     validation_fraction : float, default=0.2
-        Share of the training rows set aside to judge starts when no ``X_val`` is given.
+        Share of the training rows that are set aside to compare starts if ``X_val`` is not given.
     refit : bool, default=True
-        Train the chosen setting once more on all rows, those set aside included.
+        Train the best setting once more on all rows, including those set aside.
     class_weight, categorical_features, missing, n_jobs, random_state, verbose
         As in :class:`~dtsemnet.DTSemNetClassifier`.
 
@@ -151,7 +151,7 @@ class SoftTreeClassifier(_SoftTree, TreeClassifier):
         self.verbose = verbose
 
     def predict_proba_soft(self, X: Any) -> Floats:
-        """Class probabilities of the soft tree: all leaves, weighed by the probability of reaching them."""
+        """Class probabilities of the soft tree: all leaves, weighted by the probability of reaching them."""
         return self._soft_outputs(X)
 
     def predict_soft(self, X: Any) -> Array:
@@ -174,7 +174,7 @@ class SoftTreeRegressor(_SoftTree, TreeRegressor):
     guard : bool, default=True
         Clip outputs of the hard tree to the range of the training targets of the leaf.
     learning_rate, temperature, balance, weight_decay, max_grad_norm, max_iter, batch_size, n_init, validation_fraction
-        As in :class:`SoftTreeClassifier`; starts are judged by the squared error of the hard tree.
+        As in :class:`SoftTreeClassifier`; starts are compared by the squared error of the hard tree.
     refit, categorical_features, missing, n_jobs, random_state, verbose
         As in :class:`SoftTreeClassifier`.
 
@@ -236,7 +236,7 @@ class SoftTreeRegressor(_SoftTree, TreeRegressor):
         self.verbose = verbose
 
     def predict_soft(self, X: Any) -> Floats:
-        """Output of the soft tree: all leaves, weighed by the probability of reaching them."""
+        """Output of the soft tree: all leaves, weighted by the probability of reaching them."""
         output = self._soft_outputs(X)
         return output[:, 0] if output.shape[1] == 1 else output
 

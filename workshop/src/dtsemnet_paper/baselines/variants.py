@@ -1,10 +1,10 @@
 """The paper's own variants of DTSemNet for regression, for its comparisons and ablations.
 
-- *STE*: the leaf reached answers, the gradient of its choice is borrowed from the softmax
-  over leaves. As a configuration: ``DTSemNetRegressor(training="straight_through")``.
+- *STE*: the leaf reached predicts; its choice gets the gradient of a softmax over leaves
+  (straight-through estimator). As a configuration: ``DTSemNetRegressor(training="straight_through")``.
 - *Top-k*: the paper's Algorithm 1, ``DTSemNetRegressor(training="paper")``.
 - *Top-k/Reg-1*: as Top-k, but the outputs of the second to the k-th choice are held
-  constant: they pull at the splits, and only the first choice learns from a row.
+  constant: all k choices train the splits, and only the first choice learns from a row.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = ["TopKReg1Regressor", "straight_through_regressor", "top_k_regressor"]
 def straight_through_regressor(max_depth: int = 5, **options: Any) -> DTSemNetRegressor:
     """Configure DTSemNet with the straight-through estimator, as the paper's comparison runs it.
 
-    Outputs are guarded as those of the default training are; the published training clips nothing (``guard=False``).
+    Outputs are clipped as in the default training; the published training clips nothing (``guard=False``).
 
     Examples
     --------
@@ -65,9 +65,9 @@ class TopKReg1Regressor(TreeRegressor):
     guard : bool, default=True
         Clip outputs to the range of the training targets of the leaf. The published training does not.
     max_iter : int, optional
-        Epochs; half of them joint, the others on the leaves alone. By default as many as make 4,500 steps.
+        Number of epochs; half of them joint, the others on the leaves alone. By default as many as make 4,500 steps.
     learning_rate : float, optional
-        Of Adam in the joint phase. By default 0.01.
+        Step size of Adam in the joint phase; 0.01 by default.
     l1 : float, default=0.0
         Penalty on the absolute values of the splits, in standardised features.
     batch_size : int, default=128
@@ -130,7 +130,7 @@ class TopKReg1Regressor(TreeRegressor):
 
 
 class Reg1Engine(CpuRegression):
-    """The CPU engine, but for the joint phase: there a row trains the leaf it reaches alone."""
+    """The CPU engine, except that in the joint phase a row trains only the leaf that it reaches."""
 
     def run_epoch(self, order: Ints, step: Step) -> float:
         if step.selector != "top_k" or step.k == 1:

@@ -91,8 +91,8 @@ class _ANT(BaseEstimator):  # type: ignore[misc]
         rows = self._tensor(validate_data(self, X, reset=False, dtype=np.float64))
         hard = self.hard if hard is None else hard
         with torch.no_grad():
-            found: Floats = (self.network_.walk(rows) if hard else self.network_(rows)).numpy().astype(np.float64)
-        return found
+            outputs: Floats = (self.network_.walk(rows) if hard else self.network_(rows)).numpy().astype(np.float64)
+        return outputs
 
 
 class ANTClassifier(ClassifierMixin, _ANT):  # type: ignore[misc]
@@ -103,8 +103,8 @@ class ANTClassifier(ClassifierMixin, _ANT):  # type: ignore[misc]
     hard : bool, default=True
         Predict by the most probable path (ANT-Hard), else by all paths (ANT-Soft).
     max_depth : int, default=10
-        Most routers and transformers on a path; growth mostly ends before, when no change lowers the validation loss
-        by a thousandth.
+        Largest number of routers and transformers on a path. Growth usually ends earlier, when no change lowers the
+        validation loss by a thousandth.
     width : int, optional
         Features that a transformer makes; by default as many as X has.
     growth_epochs, refinement_epochs : int, default=30, 100
@@ -114,9 +114,9 @@ class ANTClassifier(ClassifierMixin, _ANT):  # type: ignore[misc]
     batch_size : int, default=256
         At most a sixteenth of the rows.
     learning_rate : float, default=0.01
-        Of Adam, falling to 0 along a cosine.
+        Step size of Adam, which falls to 0 along a cosine.
     validation_fraction : float, default=0.2
-        Share of the training rows set aside to judge changes when no ``X_val`` is given.
+        Share of the training rows that are set aside to judge changes if ``X_val`` is not given.
     random_state : int, RandomState instance, optional
 
     Attributes
@@ -149,9 +149,9 @@ class ANTClassifier(ClassifierMixin, _ANT):  # type: ignore[misc]
         self.classes_, codes = np.unique(y, return_inverse=True)
         judges: tuple[Any, Any] = (None, None)
         if X_val is not None:
-            strange = np.setdiff1d(y_val, self.classes_)
-            if len(strange):
-                raise ValueError(f"y_val holds {strange[0]!r}, which is none of the classes {self.classes_.tolist()}.")
+            unknown = np.setdiff1d(y_val, self.classes_)
+            if len(unknown):
+                raise ValueError(f"y_val holds {unknown[0]!r}, which is none of the classes {self.classes_.tolist()}.")
             judges = X_val, np.searchsorted(self.classes_, y_val)
         self._fit_network(X, codes, judges, len(self.classes_), classes=True)
         return self

@@ -2,11 +2,11 @@
 
 A row enters at the root as features. Each edge may transform them, each inner node
 routes the share ``sigmoid(router)`` to the right, each leaf solves. The prediction is
-the mean over leaves, weighed by the probability of reaching them (multi-path), or the
+the mean over leaves, weighted by the probability of reaching them (multi-path), or the
 one leaf reached by the more probable sides (single-path).
 
 Growth looks at one leaf at a time, breadth first. Two changes are trained, all other
-modules at rest: a router with two solvers below it, or one more transformer before a
+modules fixed: a router with two solvers below it, or one more transformer before a
 new solver. The better of them by validation loss is kept if it beats the leaf as it is.
 Afterwards all modules are refined together.
 """
@@ -29,7 +29,7 @@ LEAST_GAIN = 1e-3
 
 
 class Budget(NamedTuple):
-    """How long is trained."""
+    """How long to train."""
 
     max_depth: int
     growth_epochs: int
@@ -76,7 +76,7 @@ class Node(nn.Module):
         return inputs
 
     def split(self) -> None:
-        """Put a router and two leaves in place of the solver; both leaves begin as it is."""
+        """Replace the solver by a router and two leaves that begin as copies of it."""
         self.router = nn.Linear(self.n_features, 1)
         self.below = nn.ModuleList([Node(self.n_features, self.n_outputs, self.depth + 1) for _ in range(2)])
         for child in self.below:
@@ -149,11 +149,11 @@ class AdaptiveTree(nn.Module):
 
     def seen_by(self, leaf: Node, X: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Inputs of a leaf, the probability of reaching it, and what all other leaves add to the prediction."""
-        found: list[tuple[Tensor, Tensor]] = []
+        reached: list[tuple[Tensor, Tensor]] = []
 
         def visit(node: Node, inputs: Tensor, reach: Tensor) -> Tensor:
             if node is leaf:
-                found.append((inputs, reach))
+                reached.append((inputs, reach))
                 return inputs.new_zeros(len(inputs), node.n_outputs)
             features = node.features(inputs)
             if node.router is None:
@@ -164,44 +164,44 @@ class AdaptiveTree(nn.Module):
 
         with torch.no_grad():
             others = visit(self.root, X, X.new_ones(len(X), 1))
-        return *found[0], others
+        return *reached[0], others
 
 
-def grow(tree: AdaptiveTree, train: Part, judges: Part, budget: Budget, width: int, rng: np.random.Generator) -> None:
-    """Grow a tree, leaf by leaf, until no change of a leaf lowers the loss of the rows that judge."""
+def grow(tree: AdaptiveTree, train: Part, held: Part, budget: Budget, width: int, rng: np.random.Generator) -> None:
+    """Grow a tree, leaf by leaf, until no change of a leaf lowers the validation loss."""
     queue = [tree.root]
-    _fit_leaf(tree, tree.root, train, judges, budget, rng)
+    _fit_leaf(tree, tree.root, train, held, budget, rng)
     while queue:
         leaf = queue.pop(0)
         if leaf.depth == budget.max_depth:
             continue
         with torch.no_grad():
-            before = float(_leaf_loss(tree, leaf, judges)())
+            before = float(_leaf_loss(tree, leaf, held)())
         trials = [copy.deepcopy(leaf) for _ in range(2)]
         trials[0].split()
         trials[1].deepen(width)
-        losses = [_fit_leaf(tree, leaf, train, judges, budget, rng, trial) for trial in trials]
+        losses = [_fit_leaf(tree, leaf, train, held, budget, rng, trial) for trial in trials]
         best = int(np.argmin(losses))
         if losses[best] < before * (1 - LEAST_GAIN):
             _become(leaf, trials[best])
             queue.extend(leaf.below if leaf.router is not None else [leaf])  # type: ignore[arg-type]
 
 
-def refine(tree: AdaptiveTree, train: Part, judges: Part, budget: Budget, rng: np.random.Generator) -> float:
-    """Train all modules together; return the loss of the rows that judge."""
+def refine(tree: AdaptiveTree, train: Part, held: Part, budget: Budget, rng: np.random.Generator) -> float:
+    """Train all modules together; return the validation loss."""
 
     def loss(rows: Tensor) -> Tensor:
         part = train.take(rows)
         return tree.loss(tree(part.X), part.y)
 
     def judge() -> Tensor:
-        return tree.loss(tree(judges.X), judges.y)
+        return tree.loss(tree(held.X), held.y)
 
     return _train(tree, loss, judge, len(train.X), budget, budget.refinement_epochs, rng)
 
 
 def _leaf_loss(tree: AdaptiveTree, leaf: Node, part: Part, trial: Node | None = None) -> Callable[..., Tensor]:
-    """Loss of the tree as a function of one node, all else at rest."""
+    """Loss of the tree as a function of one node; everything else is fixed."""
     inputs, reach, others = tree.seen_by(leaf, part.X)
     node = leaf if trial is None else trial
 
@@ -212,18 +212,18 @@ def _leaf_loss(tree: AdaptiveTree, leaf: Node, part: Part, trial: Node | None = 
 
 
 def _fit_leaf(
-    tree: AdaptiveTree, leaf: Node, train: Part, judges: Part, budget: Budget, rng: np.random.Generator,
+    tree: AdaptiveTree, leaf: Node, train: Part, held: Part, budget: Budget, rng: np.random.Generator,
     trial: Node | None = None,
 ) -> float:  # fmt: skip
-    """Train what is new in a leaf; return the loss of the rows that judge."""
+    """Train the new modules of a leaf; return the validation loss."""
     node = leaf if trial is None else trial
     known = 0 if trial is None or trial.router is not None else 1
     for transformer in list(node.transformers)[: len(node.transformers) - known]:
         transformer.requires_grad_(False)
-    loss, judge = _leaf_loss(tree, leaf, train, trial), _leaf_loss(tree, leaf, judges, trial)
-    found = _train(node, loss, judge, len(train.X), budget, budget.growth_epochs, rng)
+    loss, judge = _leaf_loss(tree, leaf, train, trial), _leaf_loss(tree, leaf, held, trial)
+    best = _train(node, loss, judge, len(train.X), budget, budget.growth_epochs, rng)
     node.requires_grad_(True)
-    return found
+    return best
 
 
 def _become(leaf: Node, trial: Node) -> None:
@@ -235,7 +235,7 @@ def _train(
     module: nn.Module, loss: Callable[[Tensor], Tensor], judge: Callable[[], Tensor], n_rows: int, budget: Budget,
     n_epochs: int, rng: np.random.Generator,
 ) -> float:  # fmt: skip
-    """Train by Adam, keep the state of least loss on the rows that judge, stop when patience runs out."""
+    """Train by Adam, keep the state with the least validation loss, stop when patience runs out."""
     free: Iterable[Any] = [p for p in module.parameters() if p.requires_grad]
     optimizer = torch.optim.Adam(free, lr=budget.learning_rate)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, n_epochs)

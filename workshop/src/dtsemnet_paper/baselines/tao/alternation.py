@@ -1,13 +1,13 @@
 """Alternating optimisation of a complete tree: one level at a time, from the leaves to the root.
 
-With all other nodes held, what a split does matters only for the rows that reach
-it, and only through the side it sends them to: a row has a loss in the subtree on
-the left and one in the subtree on the right. Splits of one level see different
-rows, so they are solved side by side.
+If all other nodes are fixed, a split matters only for the rows that reach it, and
+only by the side that it sends them to: a row has one loss in the left subtree and
+one in the right. Splits of one level see different rows, so they can be solved in
+parallel.
 
-A split is solved through a surrogate, so the loss of the tree may rise for a
-pass. Refusing such steps makes the loss fall monotonically, but strands the tree
-early: with every step taken it ends lower, on training rows and on others.
+A split is solved by a surrogate problem, so the loss of the tree may rise in a
+pass. Refusing such steps makes the loss fall monotonically, but the search gets
+stuck early: if every step is taken it ends lower, on training and on test rows.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Oblique:
     """Splits by sparse logistic regression."""
 
     penalty: float
-    """On the absolute values of the weights, in rows."""
+    """L1 penalty on the weights, in rows."""
 
     def draw(self, n_features: int, rng: np.random.Generator) -> Floats:
         """A random direction to start from."""
@@ -55,11 +55,11 @@ class AxisAligned:
     def __call__(self, X: Floats, side: Floats, weight: Floats, current: Floats) -> Floats:
         """Solve one reduced problem."""
         feature, threshold, sign, _ = best_threshold(X, side, weight)
-        found = np.zeros(len(current))
-        found[-1] = sign
+        split = np.zeros(len(current))
+        split[-1] = sign
         if feature >= 0:
-            found[feature], found[-1] = sign, -sign * threshold
-        return found
+            split[feature], split[-1] = sign, -sign * threshold
+        return split
 
 
 class Alternation:
@@ -126,21 +126,21 @@ class Alternation:
         self._score(nodes[np.array(changed, dtype=bool)])
 
     def _split(self, i: int, rows: Ints, gain: Floats) -> bool:
-        """Solve one split, and tell whether it was taken."""
+        """Solve one split; return whether it was replaced."""
         side, weight = np.where(gain > 0, 1.0, -1.0), np.abs(gain) * self.weight[rows]
         wrong = weight[(self.right[rows, i] > 0) != (side > 0)].sum()
         X = self.X[rows]
         if (side == side[0]).all():
             if wrong == 0:
                 return False
-            found: Floats = np.zeros(len(self.splits[i]))
-            found[-1] = side[0]
+            split: Floats = np.zeros(len(self.splits[i]))
+            split[-1] = side[0]
         else:
-            found = self.solve(X, side, weight, self.splits[i])
-        now = weight[(X @ found[:-1] + found[-1] > 0) != (side > 0)].sum()
-        if (self.monotone and now > wrong) or not np.isfinite(found).all():
+            split = self.solve(X, side, weight, self.splits[i])
+        now = weight[(X @ split[:-1] + split[-1] > 0) != (side > 0)].sum()
+        if (self.monotone and now > wrong) or not np.isfinite(split).all():
             return False
-        self.splits[i] = found
+        self.splits[i] = split
         return True
 
     def _revive(self, at: list[Ints]) -> None:

@@ -5,11 +5,11 @@ with application to learning sparse oblique trees", 2018; A. Zharmagambetov,
 M. Carreira-Perpinan, "Smaller, more accurate regression forests using tree
 alternating optimization", 2020.
 
-A complete tree, grown greedily or drawn at random, is improved one level at a
-time, from the leaves to the root: each split is solved anew as a weighted
-two-class problem over the rows that reach it (:mod:`dtsemnet_paper.baselines.kernels.tao_splits`).
-A patent application on the method exists (US 2022/0318641); it is here to compare
-with, and no estimator outside of this module uses it.
+A complete tree, grown greedily or random, is improved one level at a time, from the
+leaves to the root: each split is solved again as a weighted two-class problem over the
+rows that reach it (:mod:`dtsemnet_paper.baselines.kernels.tao_splits`). There is a
+patent application on the method (US 2022/0318641); it is here for comparison only, and
+no other estimator uses it.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class TAOClassifier(TreeClassifier):
     Parameters
     ----------
     max_depth : int, default=4
-        Depth of the complete tree to start from. At the end leaves that no row reaches are cut off, and splits below
-        which all leaves have one class.
+        Depth of the complete tree to start from. At the end, leaves that no row reaches are cut off, and so are splits
+        below which all leaves have the same class.
     split : {"oblique", "axis_aligned"}, default="oblique"
         Sparse linear splits, or splits on one feature, solved exactly.
     penalties : sequence of float, default=(0.1, 0.3, 1.0, 3.0)
@@ -71,21 +71,21 @@ class TAOClassifier(TreeClassifier):
     max_iter : int, default=20
         Most passes over the tree.
     monotone : bool, default=False
-        Refuse a split that loses more than the one it replaces, as the theorem of the authors wants. Accuracy is
-        worse for it: the tree is stranded early.
+        Refuse a split that loses more than the one it replaces, as the theorem of the authors requires. This lowers
+        the accuracy, because the search gets stuck early.
     validation_fraction : float, default=0.2
-        Share of the training rows set aside to judge starts and passes when no ``X_val`` is given.
+        Share of the training rows that are set aside to compare starts and passes if ``X_val`` is not given.
     refit : bool, default=True
-        Run the best start once more, on all rows, those set aside included.
+        Run the best start once more on all rows, including those set aside.
     class_weight, categorical_features, missing, n_jobs, random_state
         As in :class:`~dtsemnet.DTSemNetClassifier`; ``n_jobs`` solves splits of one level side by side.
 
     Attributes
     ----------
     best_params_ : dict
-        Initial tree, penalty and number of passes of the tree kept.
+        Initial tree, penalty and number of passes of the best tree.
     history_ : History
-        One epoch a pass.
+        One epoch per pass.
     tree_, model_, classes_, feature_importances_, n_features_in_, feature_names_in_
         As in :class:`~dtsemnet.DTSemNetClassifier`.
 
@@ -152,8 +152,8 @@ class TAORegressor(TreeRegressor):
     penalties : sequence of float, default=(1.0, 3.0, 10.0, 30.0)
         L1 penalties tried for oblique splits.
     ridge : float, default=10.0
-        Pull of linear leaves towards the linear model of all rows, in rows of standardised features. The authors
-        use an L1 penalty.
+        Penalty that pulls linear leaves towards the linear model of all rows, in rows of standardised features. The
+        authors use an L1 penalty.
     split, init, n_init, max_iter, monotone, validation_fraction, refit, n_jobs
         As in :class:`TAOClassifier`.
     categorical_features, missing, random_state
@@ -168,7 +168,7 @@ class TAORegressor(TreeRegressor):
     -----
     Outputs are clipped to the targets that a leaf has seen. ``paper/REPORT.md`` has its figures beside the
     published ones: on Abalone it is worse, on Comp-Active and Ailerons better. The authors' splits of the rows are
-    not known, and they tune an L1 penalty of the leaves where this has one ridge penalty.
+    not known, and they tune an L1 penalty of the leaves, whereas this estimator has one ridge penalty.
 
     Examples
     --------
