@@ -6,13 +6,14 @@ import os
 import platform
 import time
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 # Loaded before the limit on threads is set: kernels call this BLAS, and a limit reaches only what is loaded.
 import scipy.linalg.cython_blas  # noqa: F401
 from threadpoolctl import threadpool_limits
+
+from dtsemnet.versions import versions
 
 __all__ = ["best_times", "cpu_time", "machine", "one_thread", "table"]
 
@@ -40,13 +41,8 @@ def best_times(*runs: Callable[[], Any], repeats: int) -> list[float]:
 
 def machine() -> dict[str, Any]:
     """Processor, cores and versions."""
-    versions = {"python": platform.python_version()}
-    for name in PACKAGES:
-        try:
-            versions[name] = version(name)
-        except PackageNotFoundError:
-            versions[name] = "not installed"
-    return {"processor": _processor(), "cores": os.cpu_count(), "system": platform.system(), "versions": versions}
+    found = {name: version or "not installed" for name, version in versions("python", *PACKAGES).items()}
+    return {"processor": _processor(), "cores": os.cpu_count(), "system": platform.system(), "versions": found}
 
 
 def table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:

@@ -38,6 +38,7 @@ page = Path("tree.html").read_text("utf-8")
 assert "<canvas" in page and "function" in page and "{" in page.partition("<style")[2]
 assert "_predict" in to_c(tree.model_).text
 assert reachable_leaves(tree.model_, Domain.from_data(X)).reachable
+from dtsemnet.rl import TreePolicy
 """
 
 COMMAND = """
@@ -134,13 +135,10 @@ def test_source_distributions_are_complete(built: Path, tmp_path: Path) -> None:
         assert names[0] == names[1], "a wheel from the source distribution is the wheel of the checkout"
 
 
-def test_the_product_alone_fits_saves_exports_and_explores(product: Path, dependencies: Path, tmp_path: Path) -> None:
+def test_the_product_alone_fits_saves_exports_explores_and_has_policies(
+    product: Path, dependencies: Path, tmp_path: Path
+) -> None:
     _python(USE_PRODUCT, str(product), paths=[product, dependencies], folder=tmp_path)
-
-
-@pytest.mark.xfail(reason="the rooms of rl are being parted")
-def test_the_product_alone_has_policies(product: Path, dependencies: Path, tmp_path: Path) -> None:
-    _python("from dtsemnet.rl import TreePolicy", paths=[product, dependencies], folder=tmp_path)
 
 
 def test_the_product_alone_has_its_verbs_and_says_where_the_others_are(

@@ -42,7 +42,7 @@ def test_parts_are_disjoint_cover_all_rows_and_are_reproducible(data: DataSet, s
 @given(data=data_sets(), seed=st.integers(0, 1000))
 def test_what_is_handed_over_holds_no_test_row(data: DataSet, seed: int) -> None:
     split = split_rows(data, seed)
-    handed = split.hand(data)
+    handed = split.visible_rows(data)
     shown = np.concatenate([handed.X[:, 0], handed.X_val[:, 0]])  # the only feature is the number of the row
     assert not np.isin(shown, split.test).any()
     assert handed.X.base is None
@@ -54,7 +54,7 @@ def test_what_is_handed_over_holds_no_test_row(data: DataSet, seed: int) -> None
 @given(data=data_sets(), seed=st.integers(0, 1000))
 def test_handed_as_a_whole_are_all_rows_but_the_test_rows(data: DataSet, seed: int) -> None:
     split = split_rows(data, seed)
-    handed = split.hand(data, whole=True)
+    handed = split.visible_rows(data, whole=True)
     seen = handed.X[:, 0]  # the number of the row
     np.testing.assert_array_equal(seen, np.sort(np.concatenate([split.train, split.validation])))
     np.testing.assert_array_equal(handed.y, data.y[seen])

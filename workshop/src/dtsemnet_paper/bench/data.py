@@ -1,12 +1,12 @@
 """Data sets by name: a catalogue says what a set is, and an archive holds its rows.
 
-A catalogue is a TOML file with one table a set: its task, how many rows, features and
-classes it must have, how it is split, by which factor its target is scaled, and where it
-can be had. The rows are looked for, in this order, in the folder named by the environment
+A catalogue is a TOML file with one table per set: its task, how many rows, features and
+classes it must have, how it is split, by which factor its target is scaled, and where to
+get it. The rows are looked for, in this order, in the folder named by the environment
 variable ``DTSEMNET_DATA``, in the cache, and on OpenML under the id that the catalogue
 pins; what comes from OpenML is kept in the cache. What is loaded is checked against the
 catalogue. A set that is not found, or is another one, is an error that says how to get
-it; nothing is ever put in its place.
+it; no other set is ever used instead.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MASKS = ("test", "val", "test_splits")
 
 
 class MissingData(LookupError):
-    """Rows of a set that cannot be had here; the message says why and how to get them, ``reason`` says why alone."""
+    """Rows of a set are not available; the message says why and how to get them, ``reason`` says only why."""
 
     def __init__(self, spec: DataSpec, reason: str) -> None:
         super().__init__(f"{spec.name}: {reason}. {_ways(spec)}")
@@ -41,7 +41,7 @@ class MissingData(LookupError):
 
 @dataclass(frozen=True)
 class DataSpec:
-    """What a data set is, as the catalogue tells.
+    """What a data set is, as the catalogue describes it.
 
     Parameters
     ----------
@@ -49,17 +49,17 @@ class DataSpec:
         Name of the archive, without its ending.
     task : {"classification", "regression"}
     rows, features : int
-        Shape that the rows must have; None where the number of rows is not known.
+        Shape that the rows must have; None if the number of rows is not known.
     classes : int, optional
         Number of classes (classification).
     class_rows : list of int, optional
-        Rows of each class, in any order: two sets of one shape can be told apart by them.
+        Rows of each class, in any order: they distinguish two sets of the same shape.
     split : dict
         Rule of the split and its parameters; see :mod:`dtsemnet_paper.bench.splits`.
     target_factor : float, default=1.0
         Regression targets are multiplied by it, so that errors are in the unit of the published tables.
     openml : dict
-        ``id`` on OpenML and what has to be done with the reply; empty where OpenML does not have the set.
+        ``id`` on OpenML and what has to be done with the reply; empty if OpenML does not have the set.
     source : str
         How a person gets the set.
 
@@ -90,7 +90,7 @@ class DataSpec:
 
 @dataclass(frozen=True)
 class DataSet:
-    """Rows of a set, target scaled, with the masks of official splits where there are some."""
+    """Rows of a set, target scaled, with the masks of official splits if it has any."""
 
     spec: DataSpec
     X: Array
@@ -100,7 +100,7 @@ class DataSet:
 
     @cached_property
     def fingerprint(self) -> str:
-        """First 16 digits of a SHA-256 of the rows, targets and masks, whatever their number type."""
+        """First 16 digits of a SHA-256 of the rows, targets and masks, independent of their number type."""
         content = hashlib.sha256(repr(self.X.shape).encode())
         for array in (self.X, self.y, *(self.masks[name] for name in sorted(self.masks))):
             content.update(np.ascontiguousarray(array, dtype=np.float64).data)
@@ -138,9 +138,9 @@ def load_data(spec: DataSpec, *, download: bool = True) -> DataSet:
     Raises
     ------
     MissingData
-        If the rows are nowhere, or are not those that the catalogue describes.
+        If the rows are not found, or are not those that the catalogue describes.
     """
-    for path in _places(spec.name):
+    for path in _paths(spec.name):
         if path.is_file():
             with np.load(path, allow_pickle=False) as archive:
                 return _checked(spec, dict(archive), str(path))
@@ -165,8 +165,8 @@ def load_data(spec: DataSpec, *, download: bool = True) -> DataSet:
 
 
 def check_data(spec: DataSpec, *, download: bool = True) -> None:
-    """Raise :class:`MissingData` if the rows of a set cannot be had; an archive is asked for its shape alone."""
-    for path in _places(spec.name):
+    """Raise :class:`MissingData` if the rows of a set are not available; of an archive only the shape is read."""
+    for path in _paths(spec.name):
         if path.is_file():
             with zipfile.ZipFile(path) as archive, archive.open("X.npy") as file:
                 version = np.lib.format.read_magic(file)
@@ -181,9 +181,9 @@ def cache_folder() -> Path:
     return Path(base) / "dtsemnet" / "data"
 
 
-def _places(name: str) -> list[Path]:
-    folder = os.environ.get("DTSEMNET_DATA")
-    return [Path(place) / f"{name}.npz" for place in ([folder] if folder else []) + [str(cache_folder())]]
+def _paths(name: str) -> list[Path]:
+    named = os.environ.get("DTSEMNET_DATA")
+    return [folder / f"{name}.npz" for folder in ([Path(named)] if named else []) + [cache_folder()]]
 
 
 def _checked(spec: DataSpec, content: Mapping[str, Array], origin: str) -> DataSet:
@@ -192,11 +192,11 @@ def _checked(spec: DataSpec, content: Mapping[str, Array], origin: str) -> DataS
     if len(y) != len(X):
         raise MissingData(spec, f"what {origin} holds has {len(X)} rows but {len(y)} targets")
     if spec.task == "classification":
-        found, rows = np.unique(y, return_counts=True)
-        if y.dtype.kind not in "iu" or len(found) != spec.classes:
+        classes, rows = np.unique(y, return_counts=True)
+        if y.dtype.kind not in "iu" or len(classes) != spec.classes:
             raise MissingData(
                 spec,
-                f"what {origin} holds has {len(found)} different targets of type {y.dtype}, but the catalogue "
+                f"what {origin} holds has {len(classes)} different targets of type {y.dtype}, but the catalogue "
                 f"says {spec.classes} classes; codes of classes are whole numbers",
             )
         if spec.class_rows and sorted(rows.tolist()) != sorted(spec.class_rows):
@@ -224,7 +224,7 @@ def _check_shape(spec: DataSpec, shape: tuple[int, ...], origin: str) -> None:
 
 
 def _not_found(spec: DataSpec, last: str) -> str:
-    looked = " or ".join(str(path.parent) for path in _places(spec.name))
+    looked = " or ".join(str(path.parent) for path in _paths(spec.name))
     return f"not in {looked}, and {last}"
 
 

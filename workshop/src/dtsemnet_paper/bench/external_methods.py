@@ -1,8 +1,8 @@
-"""Peers that can be installed: one tree each, behind scikit-learn's ``fit`` and ``predict``.
+"""Methods of other packages: one tree each, with scikit-learn's ``fit`` and ``predict``.
 
-Optional methods of the benchmarks. Each adapter asks its package for one tree no deeper
-than ``max_depth``; where a package sets no depth, for as many leaves or rules as such a
-tree has. Validation rows choose nothing here: the honest protocol tries the heights.
+These methods of the benchmarks are optional. Each adapter makes its package grow one tree no
+deeper than ``max_depth``; if a package has no limit of depth, one with as many leaves or rules
+as such a tree has. They use no validation rows: the honest protocol tries the heights.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-class _Peer(BaseEstimator):  # type: ignore[misc]
+class _Adapter(BaseEstimator):  # type: ignore[misc]
     """What the adapters share."""
 
     def __init__(self, max_depth: int = 5, random_state: int | None = None) -> None:
@@ -35,11 +35,11 @@ class _Peer(BaseEstimator):  # type: ignore[misc]
         return predicted
 
 
-class LightGBMLinearRegressor(RegressorMixin, _Peer):  # type: ignore[misc]
+class LightGBMLinearRegressor(RegressorMixin, _Adapter):  # type: ignore[misc]
     """One LightGBM tree with linear leaves.
 
     LightGBM keeps the leaves of its very first tree constant, so a stump without a split (no gain is large enough for
-    it) comes first, and the tree proper is the second.
+    it) comes first, and the second tree is the one that is used.
     """
 
     def fit(self, X: Any, y: Any) -> Self:
@@ -63,7 +63,7 @@ class LightGBMLinearRegressor(RegressorMixin, _Peer):  # type: ignore[misc]
         return super().predict(X) * self.scale_ + self.offset_
 
 
-class CubistRegressor(RegressorMixin, _Peer):  # type: ignore[misc]
+class CubistRegressor(RegressorMixin, _Adapter):  # type: ignore[misc]
     """One Cubist model of at most ``2 ** max_depth`` rules, without committees and neighbours."""
 
     def fit(self, X: Any, y: Any) -> Self:
@@ -80,7 +80,7 @@ class CubistRegressor(RegressorMixin, _Peer):  # type: ignore[misc]
             return super().predict(X)
 
 
-class _ObliqueTree(_Peer):
+class _ObliqueTree(_Adapter):
     _kind: str
 
     def fit(self, X: Any, y: Any) -> Self:
@@ -103,7 +103,7 @@ class ObliqueTreeRegressor(RegressorMixin, _ObliqueTree):  # type: ignore[misc]
     _kind = "Regressor"
 
 
-class _YDF(_Peer):
+class _YDF(_Adapter):
     _task: str
 
     def fit(self, X: Any, y: Any) -> Self:
@@ -128,9 +128,9 @@ class YDFClassifier(ClassifierMixin, _YDF):  # type: ignore[misc]
         """Take the most likely class."""
         chances = np.asarray(self.model_.predict({"x": np.asarray(X, dtype=np.float32)}))
         names = np.asarray(self.model_.label_classes()).astype(self.classes_.dtype)
-        place = chances.argmax(axis=1) if chances.ndim == 2 else (chances > 0.5).astype(np.int64)
-        found: Array = names[place]
-        return found
+        codes = chances.argmax(axis=1) if chances.ndim == 2 else (chances > 0.5).astype(np.int64)
+        predicted: Array = names[codes]
+        return predicted
 
 
 class YDFRegressor(RegressorMixin, _YDF):  # type: ignore[misc]
@@ -140,5 +140,5 @@ class YDFRegressor(RegressorMixin, _YDF):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Array:
         """Predict by the one tree."""
-        found: Array = np.asarray(self.model_.predict({"x": np.asarray(X, dtype=np.float32)}))
-        return found
+        predicted: Array = np.asarray(self.model_.predict({"x": np.asarray(X, dtype=np.float32)}))
+        return predicted

@@ -34,7 +34,7 @@ def teacher_student(
     Parameters
     ----------
     selector : {"top_2", "straight_through"}
-        Full batches, Adam, temperature 0.5 for Top-2. Errors are those of the tree, whatever trains it.
+        Full batches, Adam, temperature 0.5 for Top-2. Errors are those of the tree, not of the function that trains it.
 
     Returns
     -------
@@ -133,7 +133,7 @@ def loss_landscape(
     ----------
     y : ndarray of class codes, places in ``tree.class_names``
     network : bool
-        True: cross-entropy of the max-pooled leaf logits, in which every split has a say. False: log loss of the
+        True: cross-entropy of the max-pooled leaf logits, which depends on every split. False: log loss of the
         leaf reached (at least 0.001 for each class), which is what a network with step functions computes.
 
     Returns

@@ -193,7 +193,7 @@ def _landscape(figure: FigureFile, name: Mapping[str, Any]) -> Record:
     estimator = find_method(name["method"]).make(
         "classification", {"max_depth": figure.options["sets"][name["set"]]}, 0
     )
-    tree = fit_method(estimator, split.hand(data)).tree_
+    tree = fit_method(estimator, split.visible_rows(data)).tree_
     rows = np.random.default_rng(0).permutation(split.train)[: figure.options["rows"]]
     codes = np.searchsorted(np.unique(data.y[split.train]), data.y[rows])
     return loss_landscape(tree, data.X[rows], codes, network=name["method"].startswith("dtsemnet"))

@@ -24,8 +24,8 @@ SELECTORS = {
 }  # fmt: skip
 
 
-def plot_critical_difference(found: Comparison, title: str = "") -> Figure:
-    """Draw average ranks on a line, best at the left; a bar joins methods that the test cannot tell apart.
+def plot_critical_difference(comparison: Comparison, title: str = "") -> Figure:
+    """Draw average ranks on a line, best at the left; a bar joins methods whose ranks do not differ significantly.
 
     Examples
     --------
@@ -35,23 +35,25 @@ def plot_critical_difference(found: Comparison, title: str = "") -> Figure:
     >>> sorted(text.get_text() for text in figure.axes[0].texts)[3:5]
     ['a  1.25', 'b  2.00']
     """
-    if found.difference is None:
+    if comparison.difference is None:
         raise ValueError("a critical difference needs at least three methods and two sets.")
-    names, n = sorted(found.ranks, key=found.ranks.__getitem__), len(found.ranks)
-    groups = _alike([found.ranks[name] for name in names], found.difference)
+    names, n = sorted(comparison.ranks, key=comparison.ranks.__getitem__), len(comparison.ranks)
+    groups = _alike([comparison.ranks[name] for name in names], comparison.difference)
     figure, axes = _axes(1, 6.4, 1.1 + 0.22 * n + 0.14 * len(groups))
     ax, foot = axes[0], -0.35 * len(groups) - 0.4
-    for name, place in zip(names, range(n)):
-        rank, level, left = found.ranks[name], foot - 0.55 * min(place, n - 1 - place), place < (n + 1) / 2
+    for i, name in enumerate(names):
+        rank, level, left = comparison.ranks[name], foot - 0.55 * min(i, n - 1 - i), i < (n + 1) / 2
         edge = 0.75 if left else n + 0.25
         ax.plot([rank, rank, edge], [0, level, level], color="#444444", linewidth=0.9)
         ax.text(edge + (-0.05 if left else 0.05), level, f"{name}  {rank:.2f}", ha="right" if left else "left",
                 va="center", fontsize=9)  # fmt: skip
     for height, (first, last) in enumerate(groups):
-        low, high = found.ranks[names[first]], found.ranks[names[last]]
+        low, high = comparison.ranks[names[first]], comparison.ranks[names[last]]
         ax.plot([low - 0.03, high + 0.03], [-0.3 - 0.35 * height] * 2, color="#0072b2", linewidth=3.5)
-    ax.plot([1, 1 + found.difference], [0.7, 0.7], color="black", linewidth=1.5, marker="|")
-    ax.text(1 + found.difference / 2, 0.8, f"critical difference {found.difference:.2f}", ha="center", fontsize=8)
+    ax.plot([1, 1 + comparison.difference], [0.7, 0.7], color="black", linewidth=1.5, marker="|")
+    ax.text(
+        1 + comparison.difference / 2, 0.8, f"critical difference {comparison.difference:.2f}", ha="center", fontsize=8
+    )
     ax.hlines(0, 1, n, color="black", linewidth=1)
     for rank in range(1, n + 1):
         ax.plot([rank, rank], [0, 0.12], color="black", linewidth=1)
@@ -62,22 +64,22 @@ def plot_critical_difference(found: Comparison, title: str = "") -> Figure:
 
 
 def plot_heights(records: Sequence[Record]) -> Figure:
-    """Draw the test score against the height, one panel a set, mean and deviation over seeds."""
+    """Draw the test score against the height, one panel per set, mean and deviation over seeds."""
     figure, panels = _panels(records, 3.4)
     for name, ax in panels.items():
         for color, method in _methods(records):
-            found = _by(records, name, method, lambda r: r["configuration"]["max_depth"])
-            mean = np.array([np.mean([r["test"] for r in group]) for group in found.values()])
-            sd = np.array([np.std([r["test"] for r in group]) for group in found.values()])
-            ax.plot(list(found), mean, color=color, marker="o", markersize=3, label=method)
-            ax.fill_between(list(found), mean - sd, mean + sd, color=color, alpha=0.18, linewidth=0)
+            groups = _by(records, name, method, lambda r: r["configuration"]["max_depth"])
+            mean = np.array([np.mean([r["test"] for r in group]) for group in groups.values()])
+            sd = np.array([np.std([r["test"] for r in group]) for group in groups.values()])
+            ax.plot(list(groups), mean, color=color, marker="o", markersize=3, label=method)
+            ax.fill_between(list(groups), mean - sd, mean + sd, color=color, alpha=0.18, linewidth=0)
         ax.set(title=name, xlabel="height", ylabel=_unit(records, name))
         ax.xaxis.get_major_locator().set_params(integer=True)
     return _finish(figure, list(panels.values()))
 
 
 def plot_times(records: Sequence[Record]) -> Figure:
-    """Draw the test score against CPU seconds of a fit, one panel a set, one point a run and a ring at the mean."""
+    """Draw the test score against CPU seconds of a fit, one panel per set, one point per run and a ring at the mean."""
     figure, panels = _panels(records, 3.4)
     for name, ax in panels.items():
         for color, method in _methods(records):
@@ -92,7 +94,7 @@ def plot_times(records: Sequence[Record]) -> Figure:
 
 
 def plot_leaf_use(records: Sequence[Record]) -> Figure:
-    """Draw the share of training rows in each leaf, largest first, averaged over seeds, one panel a set."""
+    """Draw the share of training rows in each leaf, largest first, averaged over seeds, one panel per set."""
     figure, panels = _panels(records, 4.2)
     for name, ax in panels.items():
         for color, method in _methods(records):
@@ -108,12 +110,12 @@ def plot_leaf_use(records: Sequence[Record]) -> Figure:
 
 
 def plot_evolution(records: Sequence[Record]) -> Figure:
-    """Draw training rows in each leaf at the start, after epochs 1 and 2, and at the end; one row of panels a set."""
+    """Draw training rows in each leaf at the start, after epochs 1 and 2, and at the end; one row of panels per set."""
     sets = list(dict.fromkeys(r["set"] for r in records))
     stages = {"start": 0, "epoch 1": 1, "epoch 2": 2, "end": -1}
     figure, axes = _axes(len(sets) * len(stages), 2.7, 2.3, columns=len(stages))
-    for place, (name, (stage, epoch)) in enumerate((s, item) for s in sets for item in stages.items()):
-        ax = axes[place]
+    for i, (name, (stage, epoch)) in enumerate((s, item) for s in sets for item in stages.items()):
+        ax = axes[i]
         for color, record in zip(_colors(), (r for r in records if r["set"] == name)):
             counts = record["rows"][epoch]
             label = f"{SELECTORS[record['selector']]}: {int((_shares(counts, len(counts)) >= 1).sum())}"
@@ -140,17 +142,17 @@ def plot_teacher(records: Sequence[Record]) -> Figure:
 
 
 def plot_landscapes(records: Sequence[Record]) -> Figure:
-    """Draw loss landscapes as filled contours, one row of panels a set, above the loss of the tree itself."""
+    """Draw loss landscapes as filled contours, one row of panels per set, above the loss of the tree itself."""
     sets = list(dict.fromkeys(r["set"] for r in records))
     methods = list(dict.fromkeys(r["method"] for r in records))
     figure, axes = _axes(len(sets) * len(methods), 3.0, 2.6, columns=len(methods))
-    for place, (name, method) in enumerate((s, m) for s in sets for m in methods):
-        ax, found = axes[place], _of(records, name, method)
+    for i, (name, method) in enumerate((s, m) for s in sets for m in methods):
+        ax, mine = axes[i], _of(records, name, method)
         ax.set_title(f"{name}, {method}", fontsize=9)
-        if not found:
+        if not mine:
             ax.axis("off")
             continue
-        steps, loss = found[0]["steps"], np.array(found[0]["loss"])
+        steps, loss = mine[0]["steps"], np.array(mine[0]["loss"])
         # Two losses have two zeros: what counts is how fast each rises.
         picture = ax.contourf(steps, steps, loss - loss[len(steps) // 2, len(steps) // 2], levels=18, cmap="viridis")
         figure.colorbar(picture, ax=ax, shrink=0.85)
@@ -173,12 +175,12 @@ def save_figure(figure: Figure, path: Path) -> list[Path]:
 
 def _alike(ranks: Sequence[float], difference: float) -> list[tuple[int, int]]:
     """Longest stretches of sorted ranks that lie within the difference."""
-    found: list[tuple[int, int]] = []
+    stretches: list[tuple[int, int]] = []
     for first in range(len(ranks)):
         last = max(j for j in range(len(ranks)) if ranks[j] - ranks[first] <= difference)
-        if last > first and not any(a <= first and last <= b for a, b in found):
-            found.append((first, last))
-    return found
+        if last > first and not any(a <= first and last <= b for a, b in stretches):
+            stretches.append((first, last))
+    return stretches
 
 
 def _of(records: Sequence[Record], name: str, method: str) -> list[Record]:
@@ -228,7 +230,7 @@ def _axes(n: int, width: float, height: float, columns: int = 4) -> tuple[Any, l
         from matplotlib.figure import Figure
     except ModuleNotFoundError:
         raise ModuleNotFoundError(
-            "figures need matplotlib, which is not installed; install it by: pip install 'dtsemnet[bench]'",
+            "figures need matplotlib, which is not installed; install it by: pip install 'dtsemnet[plot]'",
             name="matplotlib",
         ) from None
     columns = min(n, columns)
@@ -241,7 +243,7 @@ def _axes(n: int, width: float, height: float, columns: int = 4) -> tuple[Any, l
 
 
 def _panels(records: Sequence[Record], width: float) -> tuple[Any, dict[str, Any]]:
-    """A figure with one panel a set, in the order of the records."""
+    """A figure with one panel per set, in the order of the records."""
     sets = list(dict.fromkeys(r["set"] for r in records))
     figure, axes = _axes(len(sets), width, 2.8)
     return figure, dict(zip(sets, axes))

@@ -1,4 +1,4 @@
-"""How far one method leads: its scores beside the best published ones, and what its ingredients are worth.
+"""The lead of one method: its scores beside the best published ones, and what each of its ingredients adds.
 
 A table with ``lead = true`` has the method in its first column, with the figures to reach as its published values, and
 in the other columns the same method with one ingredient left out.
@@ -12,7 +12,7 @@ __all__ = ["ablation_table", "lead_table", "standing"]
 
 
 def standing(summary: Summary, name: str) -> str:
-    """Whether the first column reaches the published value of a set, as both are written: win, tie, loss or nothing."""
+    """Compare the first column with the published value of a set, as both are written: win, tie, loss, or empty."""
     cell = summary.cells[name, summary.columns[0]]
     if "test" not in cell.ours or "test" not in cell.published:
         return ""
@@ -41,9 +41,9 @@ def lead_table(summary: Summary) -> str:
             f"| {_goal(summary, cell)} | {ours.mean - goal:+.{digits}f} | {standing(summary, name)} "
             f"| {cell.ours['seconds'].mean:.2f} | {ours.n} |"
         )
-    found = [standing(summary, name) for name in summary.sets]
+    standings = [standing(summary, name) for name in summary.sets]
     said = ", ".join(
-        f"{word} {found.count(key)}" for key, word in (("win", "wins"), ("tie", "ties"), ("loss", "losses"))
+        f"{word} {standings.count(key)}" for key, word in (("win", "wins"), ("tie", "ties"), ("loss", "losses"))
     )
     unit = (
         "Accuracy in percent" if summary.table.larger_is_better else "Root mean squared error, in the unit of the paper"
@@ -60,18 +60,18 @@ def ablation_table(summary: Summary) -> str:
     for column, distance in summary.distance.items():
         gains = {name: _gain(summary, name, column, first) for name in summary.shared}
         worst = min(gains, key=lambda name: gains[name])
-        told = "" if column == first else f"{summary.titles[worst]}, {gains[worst]:+.1f} %"
+        loss = "" if column == first else f"{summary.titles[worst]}, {gains[worst]:+.1f} %"
         better, worse = (sum(sign * gain > 0.05 for gain in gains.values()) for sign in (1, -1))
         counts = "| | |" if column == first else f"| {better} | {worse} |"
-        lines.append(f"| {column.method} | {distance:.2f} {counts} {told} |")
+        lines.append(f"| {column.method} | {distance:.2f} {counts} {loss} |")
     said = f"Over the {len(summary.shared)} sets that all have, on the {_seeds(summary)} seeds of a set that all have."
     return "\n".join(lines) + f"\n\n{said} Better or worse than the first: by more than 0.05 % of its score.\n"
 
 
 def _gain(summary: Summary, name: str, column: Column, first: Column) -> float:
     """How much better than the first column, in percent of its score."""
-    there, base = (summary.paired[name, c].mean for c in (column, first))
-    return 100 * (there - base) / base * (1 if summary.table.larger_is_better else -1)
+    score, base = (summary.paired[name, c].mean for c in (column, first))
+    return 100 * (score - base) / base * (1 if summary.table.larger_is_better else -1)
 
 
 def _seeds(summary: Summary) -> str:

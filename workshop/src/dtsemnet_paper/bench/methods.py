@@ -1,10 +1,10 @@
-"""Methods by name: what fits a tree, imported when it is asked for.
+"""Methods by name: estimators that are imported when they are used.
 
 A method names a class for each task by its import path, ``package.module:Class``, and the
 configuration it is run with. Any class with scikit-learn's ``fit`` and ``predict`` will
-do, and an import path can itself stand where a name is expected. ``max_depth`` and
-``random_state`` are set where the class has them, validation rows are handed over where
-its ``fit`` takes them, and a method whose package is not installed is reported as missing.
+do, and an import path may be given in place of a name. ``max_depth`` and ``random_state``
+are set if the class has them, validation rows are passed if its ``fit`` takes them, and a
+method whose package is not installed is reported as missing.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from dtsemnet_paper.bench.splits import Handed
+from dtsemnet_paper.bench.splits import VisibleRows
 
 __all__ = ["METHODS", "Method", "MissingMethod", "find_method", "fit_method", "register"]
 
 
 class MissingMethod(LookupError):
-    """A method that cannot be run here; the message says why and what would help."""
+    """A method that is not available; the message says why and how to get it."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Method:
     ----------
     name : str
     classifier, regressor : str, optional
-        Import paths; None where the method does not do the task.
+        Import paths; None if the method does not do the task.
     configuration : dict
         Parameters that differ from the defaults of the class.
     grid : dict of lists
@@ -89,7 +89,7 @@ def register(method: Method) -> Method:
 
 
 def find_method(name: str) -> Method:
-    """Look a method up; ``package.module:Class`` is one too, for whatever task it does.
+    """Look a method up; ``package.module:Class`` is a method too.
 
     Examples
     --------
@@ -103,8 +103,8 @@ def find_method(name: str) -> Method:
     raise MissingMethod(f"there is no method {name!r}; there are {', '.join(METHODS)}, or give package.module:Class.")
 
 
-def fit_method(estimator: Any, rows: Handed) -> Any:
-    """Fit an estimator to what it may see."""
+def fit_method(estimator: Any, rows: VisibleRows) -> Any:
+    """Fit an estimator to the rows that it may see."""
     known = inspect.signature(estimator.fit).parameters
     if "X_val" in known and len(rows.y_val):
         return estimator.fit(rows.X, rows.y, X_val=rows.X_val, y_val=rows.y_val)
@@ -130,7 +130,7 @@ def _peer(name: str, stem: str, package: str, *, classes: bool = True, numbers: 
 for _method in (
     _ours("dtsemnet"),
     _ours("dtsemnet-paper", training="paper"),
-    # The default with one ingredient left out, to tell what each is worth.
+    # The default with one ingredient left out, to measure what each adds.
     _ours("dtsemnet-one-start", n_init=1),
     Method("dtsemnet-no-small", "dtsemnet:DTSemNetClassifier", None, {"n_init": 4}),
     _ours("dtsemnet-no-decay", weight_decay=0.0),

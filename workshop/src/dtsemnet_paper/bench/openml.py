@@ -1,11 +1,11 @@
-"""A data set from OpenML, brought into the form of the archives.
+"""A data set from OpenML, converted to the form of the archives.
 
-The catalogue pins the id of a set and says what has to be done with the reply: ``target``
-names the column to predict, ``columns`` those to keep (in that order) or ``drop`` those to
-leave out, ``one_hot`` the columns of words that become one column a word, ``classes`` the
-order of the class names, ``test_last`` how many rows at the end are the official test
-rows, ``first`` how many rows are used, ``drop_missing`` that rows with a missing value
-are left out, ``log_target`` that the logarithm of the target is wanted.
+The catalogue pins the id of a set and says how to convert the reply: ``target`` names the
+column to predict, ``columns`` those to keep (in that order) or ``drop`` those to leave out,
+``one_hot`` the columns of text that become one column per value, ``classes`` the order of the
+class names, ``test_last`` how many rows at the end are the official test rows, ``first`` how
+many rows are used, ``drop_missing`` leaves out rows with a missing value, and ``log_target``
+takes the logarithm of the target.
 """
 
 from __future__ import annotations
@@ -29,42 +29,44 @@ def fetch(spec: DataSpec) -> dict[str, Array]:
     Returns
     -------
     dict of arrays
-        ``X``, ``y``, ``feature_names``, for classes ``class_names``, and ``test`` where there is an official split.
+        ``X``, ``y``, ``feature_names``, for classes ``class_names``, and ``test`` if there is an official split.
     """
     from sklearn.datasets import fetch_openml
 
-    wish = spec.openml
-    reply = fetch_openml(data_id=int(wish["id"]), as_frame=True, parser="auto", n_retries=1)
+    options = spec.openml
+    reply = fetch_openml(data_id=int(options["id"]), as_frame=True, parser="auto", n_retries=1)
     frame = reply.frame
-    target = wish.get("target") or reply.target_names[0]
-    if wish.get("drop_missing"):
+    target = options.get("target") or reply.target_names[0]
+    if options.get("drop_missing"):
         frame = frame.dropna()
-    if "first" in wish:
-        frame = frame.iloc[: int(wish["first"])]
-    table = _columns(frame.drop(columns=[target]), wish)
+    if "first" in options:
+        frame = frame.iloc[: int(options["first"])]
+    table = _columns(frame.drop(columns=[target]), options)
     content = {
         "X": np.column_stack([_numbers(table[name]) for name in table]),
         "feature_names": np.array([str(name) for name in table]),
         **_targets(frame[target], spec),
     }
-    if "test_last" in wish:
-        content["test"] = np.arange(len(frame)) >= len(frame) - int(wish["test_last"])
+    if "test_last" in options:
+        content["test"] = np.arange(len(frame)) >= len(frame) - int(options["test_last"])
     return content
 
 
-def _columns(table: Any, wish: Any) -> Any:
-    """The columns asked for; columns of words that are to be one-hot become one column a word."""
-    table = table[list(wish["columns"])] if "columns" in wish else table.drop(columns=list(wish.get("drop", ())))
-    if "one_hot" in wish:
+def _columns(table: Any, options: Any) -> Any:
+    """Choose the columns, and encode those of text that the catalogue lists as one column per value."""
+    table = (
+        table[list(options["columns"])] if "columns" in options else table.drop(columns=list(options.get("drop", ())))
+    )
+    if "one_hot" in options:
         pd = importlib.import_module("pandas")
-        chosen = list(table) if wish["one_hot"] == "all" else list(wish["one_hot"])
+        chosen = list(table) if options["one_hot"] == "all" else list(options["one_hot"])
         words = pd.get_dummies(table[chosen], dtype=float)
         table = pd.concat([words, table.drop(columns=chosen)], axis=1)
     return table
 
 
 def _numbers(column: Any) -> Floats:
-    """A column as numbers: words as codes in the order that OpenML gives, digits as what they say."""
+    """Read a column as numbers: text as codes in the order of OpenML, digits as their value."""
     if column.dtype.name == "category":
         words = column.cat.categories
         try:
@@ -80,8 +82,8 @@ def _targets(column: Any, spec: DataSpec) -> dict[str, Array]:
         return {"y": np.log(y) if spec.openml.get("log_target") else y}
     words = column.astype(str).to_numpy()
     names = np.array(spec.openml.get("classes") or sorted(set(words), key=_by_number))
-    place = {name: code for code, name in enumerate(names.tolist())}
-    return {"y": np.array([place[word] for word in words], dtype=np.int64), "class_names": names}
+    code_of = {name: code for code, name in enumerate(names.tolist())}
+    return {"y": np.array([code_of[word] for word in words], dtype=np.int64), "class_names": names}
 
 
 def _by_number(word: str) -> tuple[float, str]:

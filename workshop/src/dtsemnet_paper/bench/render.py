@@ -1,6 +1,6 @@
 """A filled table for a terminal, for Markdown, and as JSON.
 
-In the terminal the published figure stands under ours, in grey. In Markdown it has a
+In the terminal the published figure is below ours, in grey. In Markdown it has a
 column of its own. Bold is the best of ours on a set.
 """
 
@@ -84,7 +84,7 @@ def to_markdown(summary: Summary) -> str:
 
 def to_json(summary: Summary) -> dict[str, Any]:
     """The figures of a table as plain values."""
-    found = summary.comparison
+    comparison = summary.comparison
     return {
         "table": summary.table.name,
         "title": summary.table.title,
@@ -95,13 +95,13 @@ def to_json(summary: Summary) -> dict[str, Any]:
         },
         "distance_to_best": {column.label: value for column, value in summary.distance.items()},
         "published_distance": dict(summary.table.distance),
-        "statistics": None if found is None else {**vars(found)},
+        "statistics": None if comparison is None else {**vars(comparison)},
         "missing": dict(summary.missing),
     }
 
 
 def caption(summary: Summary) -> str:
-    """What the figures are: the unit, over how many seeds, and where the published ones stand."""
+    """What the figures are: the unit, over how many seeds, and where the others were published."""
     table = summary.table
     unit = "Accuracy in percent" if table.larger_is_better else "Root mean squared error"
     counts = sorted({cell.ours["test"].n or 0 for cell in summary.cells.values() if cell.ours})
@@ -117,17 +117,19 @@ def caption(summary: Summary) -> str:
 def remarks(summary: Summary) -> list[str]:
     """What a reader should know below the table: tests over sets, failures, and what is missing."""
     lines = []
-    found = summary.comparison
-    if found is not None:
-        lines.append(f"Over the {found.n_sets} sets that all columns have:")
-        lines[-1] += " average ranks " + ", ".join(f"{name} {rank:.2f}" for name, rank in found.ranks.items()) + "."
-        first = next(iter(found.ranks))
-        pairs = ", ".join(f"{name} {_p(value)}" for name, value in found.wilcoxon.items())
+    comparison = summary.comparison
+    if comparison is not None:
+        lines.append(f"Over the {comparison.n_sets} sets that all columns have:")
+        lines[-1] += (
+            " average ranks " + ", ".join(f"{name} {rank:.2f}" for name, rank in comparison.ranks.items()) + "."
+        )
+        first = next(iter(comparison.ranks))
+        pairs = ", ".join(f"{name} {_p(value)}" for name, value in comparison.wilcoxon.items())
         lines.append(f"Wilcoxon signed-rank, {first} against: {pairs}.")
-        if found.friedman is not None and found.difference is not None:
+        if comparison.friedman is not None and comparison.difference is not None:
             lines.append(
-                f"Friedman {_p(found.friedman)}; ranks further apart than {found.difference:.2f} differ "
-                f"(Nemenyi, {found.alpha:g})."
+                f"Friedman {_p(comparison.friedman)}; ranks further apart than {comparison.difference:.2f} differ "
+                f"(Nemenyi, {comparison.alpha:g})."
             )
     for name in summary.sets:
         for column in summary.columns:
@@ -137,7 +139,7 @@ def remarks(summary: Summary) -> list[str]:
                 lines.append(f"{column.label} on {name}: {cell.failed} runs failed, the last with {error}")
     if summary.missing:
         lines.append(
-            "Sets without data are left out. To have one, put NAME.npz (arrays X, y, and masks where told) into a "
+            "Sets without data are left out. To have one, put NAME.npz (arrays X, y, and masks if it has any) into a "
             "folder and name that folder in DTSEMNET_DATA."
         )
     return lines + [f"{name}: {reason}" for name, reason in summary.missing.items()]

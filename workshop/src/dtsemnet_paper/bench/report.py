@@ -1,8 +1,8 @@
 """The report: every table and figure of a folder, what agrees with the published values and what does not.
 
-It is written from records alone. A cell *agrees* where the mean lies within two standard
-deviations (the larger of ours and the published one) of the published mean. What is known
-about differences stands as notes in the files of the tables.
+It is written from records alone. A cell *agrees* if its mean is within two standard
+deviations (the larger of ours and the published one) of the published mean. Notes in the
+files of the tables say what is known about differences.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ seed, configuration, data fingerprint, split, versions and times. `dtsemnet benc
 
 Under the *paper* protocol heights are the published ones, which were chosen by test score. Under the *honest* protocol
 heights are chosen on validation rows. In both, selection inside a method sees training and validation rows alone.
-Under the *whole* protocol `fit` is called as a user would, with all rows but the test rows, and told the height alone.
+Under the *whole* protocol `fit` is called as a user would, with all rows but the test rows, and given the height alone.
 *Agrees* means within two standard deviations, the larger of ours and the published one.
 """
 
@@ -61,37 +61,37 @@ def _lead(summary: Summary) -> Iterator[str]:
 
 
 def _without_data(table: Table) -> dict[str, str]:
-    """Sets of a table without data or records; where data were looked for is nobody's business but the user's."""
+    """Sets of a table without data or records; a report does not show the folders of whoever wrote it."""
     known = table.catalogue()
-    there = {record["set"] for record in table.records()}
-    absent = missing_data([spec for name, spec in known.items() if name not in there], download=False)
-    return {name: f"source: {known[name].source or 'not told'}" for name in absent}
+    recorded = {record["set"] for record in table.records()}
+    absent = missing_data([spec for name, spec in known.items() if name not in recorded], download=False)
+    return {name: f"source: {known[name].source or 'unknown'}" for name in absent}
 
 
 def agreement(summary: Summary) -> dict[str, list[str]]:
     """Sort the cells that have a published value: those that agree, lie above, lie below."""
-    found: dict[str, list[str]] = {"agrees": [], "above": [], "below": []}
+    cells: dict[str, list[str]] = {"agrees": [], "above": [], "below": []}
     for name in summary.sets:
         for column in summary.columns:
             cell = summary.cells[name, column]
             if cell.verdict:
                 ours, theirs = cell.ours["test"].mean, cell.published["test"].mean
                 digits = summary.table.digits
-                told = f"{summary.titles[name]}, {column.label}: {ours:.{digits}f} against {theirs:.{digits}f}"
-                found[cell.verdict].append(told)
-    return found
+                line = f"{summary.titles[name]}, {column.label}: {ours:.{digits}f} against {theirs:.{digits}f}"
+                cells[cell.verdict].append(line)
+    return cells
 
 
 def _differences(summary: Summary) -> Iterator[str]:
-    found = agreement(summary)
-    total = sum(map(len, found.values()))
+    cells = agreement(summary)
+    total = sum(map(len, cells.values()))
     if not total:
         return
     up, down = ("better", "worse") if summary.table.larger_is_better else ("worse", "better")
-    yield f"**{len(found['agrees'])} of {total} published values agree.**\n"
+    yield f"**{len(cells['agrees'])} of {total} published values agree.**\n"
     for verdict, word in (("above", up), ("below", down)):
-        if found[verdict]:
-            yield f"Ours is {word}:\n\n" + "\n".join(f"- {line}" for line in found[verdict]) + "\n"
+        if cells[verdict]:
+            yield f"Ours is {word}:\n\n" + "\n".join(f"- {line}" for line in cells[verdict]) + "\n"
     shown = {column.method for column in summary.columns}
     notes = [n for n in summary.table.notes if not n.get("methods") or shown & set(n["methods"])]
     if notes:

@@ -30,7 +30,7 @@ import numpy as np
 
 from dtsemnet_paper.bench.data import DataSet, DataSpec, load_data
 from dtsemnet_paper.bench.methods import find_method, fit_method
-from dtsemnet_paper.bench.splits import Handed, Split, split_rows
+from dtsemnet_paper.bench.splits import Split, VisibleRows, split_rows
 from dtsemnet_paper.records import Job, Record, key_of, provenance, run_missing
 
 __all__ = ["PROTOCOLS", "Run", "execute", "run_all", "run_key", "score"]
@@ -130,7 +130,7 @@ def execute(run: Run, spec: DataSpec) -> Record:
         record |= {"rows": {part: len(getattr(split, part)) for part in ("train", "validation", "test")}}
         _warm_up(run, spec.task)
         wall, cpu = time.perf_counter(), time.process_time()
-        estimator, chosen = _fit(run, spec.task, split.hand(data, whole=run.protocol == "whole"))
+        estimator, chosen = _fit(run, spec.task, split.visible_rows(data, whole=run.protocol == "whole"))
         seconds = {"wall_seconds": time.perf_counter() - wall, "cpu_seconds": time.process_time() - cpu}
         record |= {"chosen": chosen, **seconds, **_results(estimator, data, split)}
     except Exception as error:  # whatever a method raises is a result, and the other runs go on
@@ -153,7 +153,7 @@ def score(task: str, y: Any, predicted: Any) -> float:
     return float(np.sqrt(np.mean((y - predicted.reshape(y.shape)) ** 2)))
 
 
-def _fit(run: Run, task: str, rows: Handed) -> tuple[Any, dict[str, Any]]:
+def _fit(run: Run, task: str, rows: VisibleRows) -> tuple[Any, dict[str, Any]]:
     """The estimator of a run and the candidate that was chosen, by validation rows alone."""
     method, best, chosen, merit = find_method(run.method), None, {}, -np.inf
     sign = 1 if task == "classification" else -1
@@ -181,7 +181,7 @@ def _results(estimator: Any, data: DataSet, split: Split) -> Record:
 
 
 def _leaves(estimator: Any, X: Any) -> Record:
-    """Leaves of the tree and training rows in each, largest first; nothing where there is no tree."""
+    """Leaves of the tree and training rows in each, largest first; None for each if there is no tree."""
     tree: Any = getattr(estimator, "tree_", None)
     if not hasattr(tree, "n_leaves") or not hasattr(estimator, "apply"):
         return {"leaves": None, "leaves_used": None, "leaf_rows": None}
@@ -193,7 +193,7 @@ def _leaves(estimator: Any, X: Any) -> Record:
 
 
 _DATA: dict[str | None, DataSet] = {}
-"""The set that this process loaded last, by the folder it came from: the next run most often wants it too."""
+"""The set that this process loaded last, by the folder it came from: the next run mostly needs it too."""
 
 
 def _loaded(spec: DataSpec) -> DataSet:
@@ -213,6 +213,8 @@ def _warm_up(run: Run, task: str) -> None:
         return
     _WARM.add((run.method, task))
     X, y = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 2
-    with warnings.catch_warnings(), suppress(Exception):  # whether the method works is for the run to tell
+    with warnings.catch_warnings(), suppress(Exception):  # the run itself shows whether the method works
         warnings.simplefilter("ignore")
-        fit_method(find_method(run.method).make(task, {**run.configuration, "max_depth": 2}, 0), Handed(X, y, X, y))
+        fit_method(
+            find_method(run.method).make(task, {**run.configuration, "max_depth": 2}, 0), VisibleRows(X, y, X, y)
+        )

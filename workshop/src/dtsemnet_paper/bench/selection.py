@@ -1,7 +1,7 @@
-"""One command's work: see what can be run, run it, and fill the table.
+"""A table, or a part of it: find what can be run, run it, and fill the table.
 
-Sets whose rows are missing and methods that cannot be imported are told, with the way to
-get them, and left out; all else is run.
+Sets whose rows are missing and methods that cannot be imported are reported, with the way to
+get them, and left out; everything else is run.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Selection", "missing_data", "missing_methods"]
 
 @dataclass(frozen=True)
 class Selection:
-    """A table, or a part of it, about to be run.
+    """Sets, methods, protocols and seeds of a table.
 
     Parameters
     ----------
@@ -51,27 +51,27 @@ class Selection:
             raise ValueError(f"seeds must be at least 1, got {self.seeds}.")
 
     def missing_data(self) -> dict[str, str]:
-        """Sets that cannot be had, and how to get each."""
+        """Sets that are not available, and how to get each."""
         known = self.table.catalogue()
         return missing_data([known[name] for name in self.sets or self.table.sets], download=self.download)
 
     def missing_methods(self) -> dict[str, str]:
-        """Methods that cannot be run here, and what would help."""
+        """Methods that are not available, and how to get each."""
         return missing_methods(self.methods or self.table.methods, self.task)
 
     @property
     def task(self) -> str:
-        """What the methods have to do."""
+        """Task of the methods: classification or regression."""
         return "classification" if self.table.score == "accuracy" else "regression"
 
     def runs(self, without: Sequence[str] = ()) -> list[Run]:
-        """The runs asked for, without those of sets or methods that are missing."""
+        """List the runs of the selection, but for those of sets or methods that are missing."""
         sets = [name for name in self.sets or self.table.sets if name not in without]
         methods = [name for name in self.methods or self.table.methods if name not in without]
         return self.table.runs(sets=sets, methods=methods, seeds=self.seeds, protocols=self.protocols)
 
     def waiting(self, runs: Sequence[Run], *, retry: bool = False) -> list[Run]:
-        """The runs that have no record yet."""
+        """List the runs that have no record yet."""
         done = {record["key"] for record in self.table.records() if not (retry and record["error"])}
         return [run for run in runs if run.key not in done]
 
@@ -91,7 +91,7 @@ class Selection:
         )  # fmt: skip
 
     def summary(self, missing: dict[str, str] | None = None) -> Summary:
-        """Fill the table from the records there are."""
+        """Fill the table from its records."""
         return summarise(
             self.table, self.table.records(), sets=self.sets, methods=self.methods, protocols=self.protocols,
             seeds=self.seeds, missing=missing,
@@ -99,7 +99,7 @@ class Selection:
 
 
 def missing_data(specs: Sequence[DataSpec], *, download: bool = True) -> dict[str, str]:
-    """Sets that cannot be had, by name, and why and from where."""
+    """Find the sets that are not available; returns the reason and source of each."""
     missing = {}
     for spec in specs:
         try:
@@ -110,7 +110,7 @@ def missing_data(specs: Sequence[DataSpec], *, download: bool = True) -> dict[st
 
 
 def missing_methods(names: Sequence[str], task: str) -> dict[str, str]:
-    """Methods that cannot be imported or do not do the task, by name, and why.
+    """Find the methods that cannot be imported or do not do the task; returns the reason for each.
 
     Examples
     --------

@@ -1,20 +1,20 @@
-"""Splits: which rows train, which choose, which test.
+"""Splits: which rows are for training, validation and testing.
 
 A rule is a function of the rows and a seed. The catalogue names the rule of each set:
 
-- ``random``: a split of its own for each seed, stratified: half of the rows train, of the
-  other half one half tests and one half validates;
+- ``random``: a new split for each seed, stratified: half of the rows for training, a quarter
+  for testing, a quarter for validation;
 - ``fixed``: one random split for all seeds, a share for test, then a share of the rest
   for validation;
 - ``rest``: one random split for all seeds, a share for training, and of the rest a share
   for test;
 - ``official``: the test rows of the archive, one mask, or several that the seeds take in
-  turn; validation rows are those of the archive or a share of the others. Where the
+  turn; validation rows are those of the archive or a share of the others. If the
   archive has no mask, ``splits`` random ones with a share ``test`` of the rows take its
   place, if the catalogue says so.
 
-What a method is handed is a :class:`Handed`: training and validation rows. Test rows stay
-with the machinery, which scores them once, after the last choice is made.
+A method gets :class:`VisibleRows`: training and validation rows. Test rows are kept from it
+and scored once, after the last choice is made.
 """
 
 from __future__ import annotations
@@ -28,37 +28,37 @@ from sklearn.model_selection import train_test_split
 from dtsemnet.arrays import Array, Ints
 from dtsemnet_paper.bench.data import DataSet
 
-__all__ = ["RULES", "Handed", "Split", "split_rows"]
+__all__ = ["RULES", "VisibleRows", "Split", "split_rows"]
 
 Rows = Ints
 
 
 @dataclass(frozen=True)
 class Split:
-    """Row numbers of the three parts, and a line that says how they came about."""
+    """Row numbers of the three parts, and a line that says how they were chosen."""
 
     train: Rows
     validation: Rows
     test: Rows
     rule: str
 
-    def hand(self, data: DataSet, *, whole: bool = False) -> Handed:
-        """What a method may see: training rows and validation rows, or all of them to train on.
+    def visible_rows(self, data: DataSet, *, whole: bool = False) -> VisibleRows:
+        """Take the rows that a method may see: training and validation rows, or all of them to train on.
 
-        Validation rows of a class that no training row has cannot judge, and stay out.
+        Validation rows of a class that no training row has are left out: no method can predict them.
         """
         X, y, validation = data.X, data.y, self.validation
         if whole:
             seen = np.sort(np.concatenate([self.train, validation]))
-            return Handed(X[seen], y[seen], X[:0], y[:0])
+            return VisibleRows(X[seen], y[seen], X[:0], y[:0])
         if data.spec.task == "classification":
             validation = validation[np.isin(y[validation], y[self.train])]
-        return Handed(X[self.train], y[self.train], X[validation], y[validation])
+        return VisibleRows(X[self.train], y[self.train], X[validation], y[validation])
 
 
 @dataclass(frozen=True)
-class Handed:
-    """Rows that a method may see: copies, so that nothing leads from them to the test rows."""
+class VisibleRows:
+    """Rows that a method may see: copies, so that the test rows cannot be reached from them."""
 
     X: Array
     y: Array
@@ -77,11 +77,11 @@ def split_rows(data: DataSet, seed: int) -> Split:
     >>> len(split.train), len(split.validation), len(split.test)
     (70, 9, 21)
     """
-    wish = dict(data.spec.split)
-    rule = wish.pop("rule", "random")
+    options = dict(data.spec.split)
+    rule = options.pop("rule", "random")
     if rule not in RULES:
         raise ValueError(f"split rule of {data.spec.name} must be one of {sorted(RULES)}, got {rule!r}.")
-    return RULES[rule](data, seed, **wish)
+    return RULES[rule](data, seed, **options)
 
 
 def _random(data: DataSet, seed: int, train: float = 0.5, test: float = 0.5) -> Split:
@@ -130,7 +130,7 @@ RULES: dict[str, Callable[..., Split]] = {"random": _random, "fixed": _fixed, "r
 
 
 def _strata(data: DataSet, rows: Rows) -> Array | None:
-    """Classes to keep in proportion; none where a class has one row, which cannot be in two parts."""
+    """Classes to keep in proportion; none if a class has one row, which cannot be in two parts."""
     if data.spec.task != "classification":
         return None
     counts = np.bincount(data.y[rows])

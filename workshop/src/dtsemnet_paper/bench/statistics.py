@@ -1,6 +1,6 @@
 """Statistics over data sets: distances to the best, ranks, and tests of differences.
 
-All of them take a matrix of scores with one row a data set and one column a method.
+All of them take a matrix of scores with one row per data set and one column per method.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Comparison:
     ranks : dict
         Average rank by method.
     friedman : float, optional
-        p-value of Friedman's test that all methods are alike; None with fewer than three methods.
+        p-value of Friedman's test that all methods are equal; None with fewer than three methods.
     nemenyi : dict of dict, optional
         p-value of each pair of methods after Friedman's test.
     difference : float, optional
@@ -109,7 +109,7 @@ class Comparison:
 
 
 def compare(names: list[str], scores: Any, *, larger_is_better: bool, alpha: float = 0.05) -> Comparison:
-    """Compare methods over data sets; the first is the one that the others are held against.
+    """Compare methods over data sets; the first is the one that the others are compared with.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def compare(names: list[str], scores: Any, *, larger_is_better: bool, alpha: flo
     """
     table = _table(scores)
     ranks = dict(zip(names, average_ranks(table, larger_is_better=larger_is_better).tolist()))
-    pairs = {name: signed_rank(table[:, 0], table[:, place]) for place, name in enumerate(names) if place}
+    pairs = {name: signed_rank(table[:, 0], table[:, j]) for j, name in enumerate(names) if j}
     if len(names) < 3 or len(table) < 2 or (table == table[:, :1]).all():
         return Comparison(len(table), ranks, pairs, alpha=alpha)
     return Comparison(

@@ -21,7 +21,7 @@ __all__ = ["Cell", "Column", "Figure", "Summary", "summarise"]
 
 @dataclass(frozen=True)
 class Figure:
-    """A mean, its standard deviation where there is one, and of how many."""
+    """A mean, its standard deviation if known, and the number of values."""
 
     mean: float
     sd: float | None = None
@@ -52,20 +52,20 @@ class Cell:
 
     @property
     def verdict(self) -> str:
-        """Where our test score lies: within two standard deviations of the published one, or on which side."""
+        """Compare our test score with the published one: within two standard deviations, above or below."""
         ours, theirs = self.ours.get("test"), self.published.get("test")
         if ours is None or theirs is None:
             return ""
-        # The published deviations are rounded: a deviation of 0.00 may stand for half a unit of the last digit.
+        # The published deviations are rounded: 0.00 may be half a unit of the last digit.
         room = 2 * max(theirs.sd or 0.0, ours.sd or 0.0, 0.005)
         return "agrees" if abs(ours.mean - theirs.mean) <= room else "above" if ours.mean > theirs.mean else "below"
 
 
 @dataclass(frozen=True)
 class Summary:
-    """A table filled: cells by set and column, distances and statistics over the sets that all columns have.
+    """A filled table: cells by set and column, distances and statistics over the sets that all columns have.
 
-    They are compared on the seeds that all columns have of a set (``paired``): some seeds are harder than others.
+    Columns are compared on the seeds that all of them have for a set (``paired``): some seeds are harder than others.
     """
 
     table: Table
@@ -107,7 +107,7 @@ def summarise(
 ) -> Summary:
     """Fill a table, or a part of it, from records.
 
-    Records of runs that the table no longer asks for (another height, another configuration) are left out.
+    Records of runs that are no longer in the table (another height, another configuration) are left out.
     """
     records, wanted = list(records), tuple(table.sets if sets is None else sets)
     chosen = _methods(table, records) if methods is None else list(methods)
@@ -129,18 +129,18 @@ def summarise(
 
 
 def _methods(table: Table, records: Sequence[Record]) -> list[str]:
-    """The methods of the table, and those that someone ran on top."""
+    """List the methods of the table, and others that have records."""
     return list(dict.fromkeys([*table.methods, *(record["method"] for record in records)]))
 
 
 def _columns(table: Table, methods: Sequence[str], protocols: Sequence[str], kept: Mapping[Any, Any]) -> Any:
-    """One column a method and protocol; one without records is shown where values were published for it."""
-    there = {(method, protocol) for _, method, protocol in kept}
+    """Make one column per method and protocol; one without records is shown if values were published for it."""
+    recorded = {(method, protocol) for _, method, protocol in kept}
     shown = [
         (method, protocol)
         for method in methods
         for protocol in protocols
-        if (method, protocol) in there or (method in table.published and protocol == protocols[0])
+        if (method, protocol) in recorded or (method in table.published and protocol == protocols[0])
     ]
     several = len({protocol for _, protocol in shown}) > 1
     return tuple(Column(m, p, f"{m} ({p})" if several and p != "paper" else m) for m, p in shown)
@@ -172,28 +172,28 @@ def _figure(values: Sequence[float]) -> Figure:
 
 
 def _published(value: Mapping[str, float]) -> dict[str, Figure]:
-    found = {}
+    figures = {}
     if "mean" in value:
-        found["test"] = Figure(value["mean"], value.get("sd"))
+        figures["test"] = Figure(value["mean"], value.get("sd"))
     if "train" in value:
-        found["train"] = Figure(value["train"], value.get("train_sd"))
-        found["gap"] = Figure(round(value["train"] - value["mean"], 9))
+        figures["train"] = Figure(value["train"], value.get("train_sd"))
+        figures["gap"] = Figure(round(value["train"] - value["mean"], 9))
     if "seconds" in value:
-        found["seconds"] = Figure(value["seconds"])
-    return found
+        figures["seconds"] = Figure(value["seconds"])
+    return figures
 
 
 def _heights(records: Sequence[Record]) -> str:
     """Heights asked for or chosen, smallest and largest."""
-    found = {{**r["configuration"], **r.get("chosen", {})}.get("max_depth") for r in records}
-    known = sorted(height for height in found if height is not None)
+    heights = {{**r["configuration"], **r.get("chosen", {})}.get("max_depth") for r in records}
+    known = sorted(height for height in heights if height is not None)
     if not known:
         return ""
     return str(known[0]) if len(known) == 1 else f"{known[0]}-{known[-1]}"
 
 
 def _compared(summary: Summary) -> Summary:
-    """Add what is said over all sets, among the columns of one protocol: the first one that has results."""
+    """Compare the columns of one protocol over all sets: of the first protocol that has results."""
     for protocol in dict.fromkeys(column.protocol for column in summary.columns):
         columns = [c for c in summary.columns if c.protocol == protocol]
         columns = [c for c in columns if any(summary.cells[name, c].ours for name in summary.sets)]
@@ -209,7 +209,7 @@ def _compared(summary: Summary) -> Summary:
 
 
 def _paired(summary: Summary, name: str, columns: Sequence[Column]) -> dict[tuple[str, Column], Figure]:
-    """Test scores of a set on the seeds that all columns have; nothing where there are none."""
+    """Test scores of a set on the seeds that all columns have; nothing if there are none."""
     scores = [summary.cells[name, column].tests for column in columns]
     seeds = sorted(set.intersection(*map(set, scores))) if scores else []
     return {(name, c): _figure([tests[seed] for seed in seeds]) for c, tests in zip(columns, scores) if seeds}

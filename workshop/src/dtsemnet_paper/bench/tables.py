@@ -1,4 +1,4 @@
-"""Tables: a TOML file says what is run and what was published, records fill it.
+"""Tables: a TOML file says what is run and what was published; records fill it.
 
 =============== ======================================================================
 ``title``       what the table shows, ``source`` where it was published
@@ -13,8 +13,8 @@
 ``unbounded``   methods that have no fixed height
 ``lead``        whether the report compares the first method with published figures to reach
 ``reads``       other files of records that count here too, such as those of another table
-``files``       by method: file of its records, where they are not in the table's own, to keep each small
-``published``   by method and set: ``mean``, ``sd``, and where told ``height``, ``train``,
+``files``       by method: file of its records, if they are not in the table's own, to keep each small
+``published``   by method and set: ``mean``, ``sd``, and if known ``height``, ``train``,
                 ``train_sd``, ``seconds``; ``[distance]`` the published average distances
 ``stands_for``  method whose published values another one is shown with
 ``[[notes]]``   what is known about differences, by set or method
@@ -111,7 +111,7 @@ class Table:
         return output_folder(self.path.parent) / "results" / f"{name}.jsonl"
 
     def value(self, method: str, name: str) -> Mapping[str, float]:
-        """What was published for a method and a set; empty if nothing was."""
+        """Look up what was published for a method and a set; empty if nothing was."""
         return self.published.get(self.stands_for.get(method, method), {}).get(name, {})
 
     def runs(
@@ -122,7 +122,7 @@ class Table:
         seeds: int | None = None,
         protocols: Iterable[str] | None = None,
     ) -> list[Run]:
-        """All runs of the table, or of a part of it; seed by seed, so that what is done early is of use early."""
+        """List the runs of the table, or of a part of it; seed by seed, so that early results cover the whole table."""
         return [
             self._run(method, name, seed, protocol)
             for seed in range(self.seeds if seeds is None else seeds)
@@ -143,7 +143,7 @@ class Table:
         return Run(method, name, seed, protocol, configuration, {**candidates, **grid})
 
     def _height(self, method: str, name: str) -> int | None:
-        """The paper's height; None where the method has none, and takes its own default."""
+        """Look up the paper's height; None if the method has no fixed height and takes its own default."""
         if method in self.unbounded:
             return None
         return int(self.value(method, name).get("height", self.height.get(name, 0))) or None
@@ -179,9 +179,9 @@ def read_table(name: str, *, folder: Path = FOLDER, file: Path | None = None) ->
     """
     path = folder / f"{name}.toml" if file is None else file
     if not path.is_file():
-        there = ", ".join(find_tables(folder)) or "none"
+        known = ", ".join(find_tables(folder)) or "none"
         raise FileNotFoundError(
-            f"there is no table {path}; tables here: {there}. Run in a folder that holds {FOLDER}/, such as a "
+            f"there is no table {path}; tables here: {known}. Run in a folder that holds {FOLDER}/, such as a "
             "checkout of dtsemnet, or name a file with --file."
         )
     with path.open("rb") as stream:
@@ -196,12 +196,12 @@ def read_table(name: str, *, folder: Path = FOLDER, file: Path | None = None) ->
 
 def find_tables(folder: Path = FOLDER) -> list[str]:
     """Names of the tables in a folder: TOML files that list methods."""
-    found = []
+    names = []
     for path in sorted(folder.glob("*.toml")):
         with path.open("rb") as stream:
             if "methods" in tomllib.load(stream):
-                found.append(path.stem)
-    return found
+                names.append(path.stem)
+    return names
 
 
 def _check(table: Table) -> None:
@@ -224,6 +224,6 @@ def _check(table: Table) -> None:
             lacks = f"a published mean of {table.methods[0]} on {bare[0]}" if bare else "'seconds' in shows"
             raise ValueError(f"{table.path} is a lead table and lacks {lacks}.")
     for method, values in table.published.items():
-        strange = [name for name in values if name not in table.sets]
-        if strange:
-            raise ValueError(f"{table.path} publishes {method} on {strange[0]!r}, which is none of its sets.")
+        unknown = [name for name in values if name not in table.sets]
+        if unknown:
+            raise ValueError(f"{table.path} publishes {method} on {unknown[0]!r}, which is none of its sets.")
