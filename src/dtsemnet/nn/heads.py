@@ -23,6 +23,7 @@ from dtsemnet.arrays import Floats
 __all__ = ["Head", "LeafArrays", "ClassMaxPool", "ConstantLeaves", "LinearLeaves"]
 
 Label = str | int | float | bool
+Numbers = ArrayLike | Tensor
 
 
 class LeafArrays(NamedTuple):
@@ -105,9 +106,9 @@ class ClassMaxPool(Head):
 
     def __init__(
         self,
-        leaf_class: ArrayLike | Tensor,
+        leaf_class: Numbers,
         n_classes: int,
-        value: ArrayLike | Tensor | None = None,
+        value: Numbers | None = None,
         class_names: Sequence[Label] | None = None,
         temperature: float = 0.0,
     ) -> None:
@@ -183,9 +184,7 @@ class _Leaves(Head):
     lower: Tensor | None
     upper: Tensor | None
 
-    def __init__(
-        self, value: ArrayLike | Tensor, lower: ArrayLike | Tensor | None, upper: ArrayLike | Tensor | None
-    ) -> None:
+    def __init__(self, value: Numbers, lower: Numbers | None = None, upper: Numbers | None = None) -> None:
         super().__init__()
         start = _real(value)
         if start.ndim != 2:
@@ -222,7 +221,7 @@ class _Leaves(Head):
     def extra_repr(self) -> str:
         return f"{self.n_leaves} leaves, {self.n_outputs} outputs"
 
-    def _bound(self, name: str, bound: ArrayLike | Tensor | None) -> Tensor | None:
+    def _bound(self, name: str, bound: Numbers | None) -> Tensor | None:
         if bound is None:
             return None
         tensor = _real(bound)
@@ -252,14 +251,6 @@ class ConstantLeaves(_Leaves):
     [[3.0]]
     """
 
-    def __init__(
-        self,
-        value: ArrayLike | Tensor,
-        lower: ArrayLike | Tensor | None = None,
-        upper: ArrayLike | Tensor | None = None,
-    ) -> None:
-        super().__init__(value, lower, upper)
-
     def mix(self, weights: Tensor, x: Tensor) -> Tensor:
         return weights @ self.value
 
@@ -288,10 +279,10 @@ class LinearLeaves(_Leaves):
 
     def __init__(
         self,
-        coef: ArrayLike | Tensor,
-        value: ArrayLike | Tensor,
-        lower: ArrayLike | Tensor | None = None,
-        upper: ArrayLike | Tensor | None = None,
+        coef: Numbers,
+        value: Numbers,
+        lower: Numbers | None = None,
+        upper: Numbers | None = None,
     ) -> None:
         super().__init__(value, lower, upper)
         slopes = _real(coef)
@@ -312,11 +303,11 @@ class LinearLeaves(_Leaves):
         return super().fold()._replace(coef=_float64(self.coef))
 
 
-def _copy(array: ArrayLike | Tensor) -> Tensor:
+def _copy(array: Numbers) -> Tensor:
     return array.detach().clone() if isinstance(array, Tensor) else torch.tensor(array)
 
 
-def _real(array: ArrayLike | Tensor) -> Tensor:
+def _real(array: Numbers) -> Tensor:
     """Copy into a tensor of floats, in the dtype given if that is a float type."""
     tensor = _copy(array)
     return tensor if tensor.is_floating_point() else tensor.to(torch.get_default_dtype())

@@ -18,21 +18,14 @@ __all__ = ["Callback", "Context", "ProgressBar", "validation_error", "validation
 
 @dataclass(frozen=True)
 class Context:
-    """What a callback sees of a run.
-
-    Parameters
-    ----------
-    engine : Engine
-        The engine that is trained; a callback may change its state.
-    n_epochs : int
-        Number of epochs planned, those before a resume included.
-    history : History
-        The epochs that have ended.
-    """
+    """What a callback sees of a run."""
 
     engine: Engine
+    """The engine that is trained; a callback may change its state."""
     n_epochs: int
+    """Number of epochs planned, those before a resume included."""
     history: History
+    """The epochs that have ended."""
 
     @property
     def last(self) -> Epoch:
@@ -57,11 +50,6 @@ class ProgressBar:
     """A display on standard error with one line per run: epochs, loss, time left.
 
     Runs may be in several threads. Enter the display, and give each run the callback that shows it.
-
-    Parameters
-    ----------
-    console : rich.console.Console, optional
-        Where to draw; standard error by default.
 
     Examples
     --------

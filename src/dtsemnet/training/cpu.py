@@ -169,11 +169,15 @@ class CompiledEngine(ABC):
 class _CpuEngine(CompiledEngine):
     """What both problems share beyond that: penalties, and the splits of a tree."""
 
-    penalties: Penalties
+    def __init__(
+        self, topology: Topology, rows: Rows, batch_size: int, penalties: Penalties, **parameters: Floats
+    ) -> None:
+        super().__init__(rows, topology, batch_size, **parameters)
+        self.penalties, self.children = penalties, topology.children
+        self.splits = self.trained["splits"]
 
     def reached(self, X: Floats) -> Ints:
-        leaf: Ints = reached(X, self.trained["splits"].value, self.topology.children)
-        return leaf
+        return reached(X, self.splits.value, self.children)
 
     def digest(self) -> bytes:
         return digest(self.rows, self.batch_size, self.penalties)
@@ -188,48 +192,33 @@ class CpuClassification(_CpuEngine):
     """Splits trained by cross-entropy over pooled classes."""
 
     def __init__(
-        self,
-        problem: Classification,
-        topology: Topology,
-        rows: Rows,
-        parameters: ClassParameters,
-        *,
-        batch_size: int,
-        penalties: Penalties,
+        self, problem: Classification, topology: Topology, rows: Rows, parameters: ClassParameters, **options: Any
     ) -> None:
-        super().__init__(rows, topology, batch_size, splits=parameters.splits)
-        self.problem, self.penalties = problem, penalties
+        super().__init__(topology, rows, splits=parameters.splits, **options)
+        self.n_classes = problem.n_classes
         self.leaf_class: Ints = np.array(parameters.leaf_class, dtype=np.int64)
 
     def run_epoch(self, order: Ints, step: Step) -> float:
+        loss, rates, n_steps = self.settings(step), self.rates(step), self.n_steps
         total, taken = classification_epoch(
-            self.rows,
-            order,
-            self.batch_size,
-            self.topology.children,
-            self.leaf_class,
-            self.trained["splits"],
-            self.n_steps,
-            self.settings(step),
-            self.rates(step),
+            self.rows, order, self.batch_size, self.children, self.leaf_class, self.splits, n_steps, loss, rates
         )
         self._count(total, taken, order)
         return total / _sum(self.rows.weight[order])
 
     def loss(self, rows: Rows, step: Step) -> float:
-        splits = self.trained["splits"].value
-        total = classification_loss(rows, self.topology.children, self.leaf_class, splits, self.settings(step))
-        return total / _sum(rows.weight)
+        loss = self.settings(step)
+        return classification_loss(rows, self.children, self.leaf_class, self.splits.value, loss) / _sum(rows.weight)
 
     def parameters(self) -> ClassParameters:
-        return ClassParameters(self.trained["splits"].value.copy(), self.leaf_class.copy())
+        return ClassParameters(self.splits.value.copy(), self.leaf_class.copy())
 
     def assign(self, leaf_class: Ints) -> None:
         self.leaf_class[...] = leaf_class
 
     def settings(self, step: Step) -> ClassLoss:
         """Settings of the loss in one epoch."""
-        return ClassLoss(self.problem.n_classes, float(step.temperature), float(step.q))
+        return ClassLoss(self.n_classes, float(step.temperature), float(step.q))
 
     def _arrays(self) -> dict[str, Array]:
         return super()._arrays() | {"leaf_class": self.leaf_class}
@@ -239,39 +228,26 @@ class CpuRegression(_CpuEngine):
     """Splits and leaves trained on a regression loss."""
 
     def __init__(
-        self,
-        problem: Regression,
-        topology: Topology,
-        rows: Rows,
-        parameters: RegressionParameters,
-        *,
-        batch_size: int,
-        penalties: Penalties,
+        self, problem: Regression, topology: Topology, rows: Rows, parameters: RegressionParameters, **options: Any
     ) -> None:
-        super().__init__(rows, topology, batch_size, splits=parameters.splits, leaves=parameters.leaves)
-        self.problem, self.penalties = problem, penalties
+        super().__init__(topology, rows, splits=parameters.splits, leaves=parameters.leaves, **options)
+        self.problem, self.leaves = problem, self.trained["leaves"]
 
     def run_epoch(self, order: Ints, step: Step) -> float:
+        loss, rates, n_steps = self.settings(step), self.rates(step), self.n_steps
         total, taken = regression_epoch(
-            self.rows,
-            order,
-            self.batch_size,
-            self.topology.children,
-            self.trained["splits"],
-            self.trained["leaves"],
-            self.n_steps,
-            self.settings(step),
-            self.rates(step),
+            self.rows, order, self.batch_size, self.children, self.splits, self.leaves, n_steps, loss, rates
         )
         self._count(total, taken, order)
         return total / _sum(self.rows.weight[order])
 
     def loss(self, rows: Rows, step: Step) -> float:
-        splits, leaves = self.trained["splits"].value, self.trained["leaves"].value
-        return regression_loss(rows, self.topology.children, splits, leaves, self.settings(step)) / _sum(rows.weight)
+        loss = self.settings(step)
+        total = regression_loss(rows, self.children, self.splits.value, self.leaves.value, loss)
+        return total / _sum(rows.weight)
 
     def parameters(self) -> RegressionParameters:
-        return RegressionParameters(self.trained["splits"].value.copy(), self.trained["leaves"].value.copy())
+        return RegressionParameters(self.splits.value.copy(), self.leaves.value.copy())
 
     def settings(self, step: Step) -> RegressionLoss:
         """Settings of the loss in one epoch."""

@@ -11,10 +11,10 @@ The parts of the contract:
 - :class:`Penalties` are the same in every epoch.
 
 The training loop needs the four methods of :class:`Engine` and nothing else, so
-that any method that trains in epochs can use it. The engines of DTSemNet are
-:class:`TreeEngine`: they also evaluate rows and give their parameters. There
-are two of them, ``cpu`` (compiled loops) and ``torch`` (autograd, any device).
-In float64 their losses and gradients agree to rounding.
+that any method that trains in epochs can use it. The two engines of DTSemNet,
+``cpu`` (compiled loops) and ``torch`` (autograd, any device), also evaluate rows
+and return their parameters. In float64 their losses and gradients agree to
+rounding.
 """
 
 from __future__ import annotations
@@ -39,7 +39,6 @@ __all__ = [
     "Penalties",
     "Problem",
     "Regression",
-    "RegressionEngine",
     "RegressionParameters",
     "Rows",
     "SelectorName",
@@ -66,23 +65,13 @@ class Classification:
 
 @dataclass(frozen=True)
 class Regression:
-    """Leaves hold constants or linear models.
-
-    Parameters
-    ----------
-    n_outputs : int
-        Number of targets.
-    linear : bool
-        Linear models in the leaves if True, constants if False.
-    loss : {"squared_error", "absolute_error", "huber", "quantile"}
-    parameter : float
-        The residual from which Huber's loss is linear, or the quantile.
-    """
+    """Leaves hold linear models, or constants."""
 
     n_outputs: int = 1
     linear: bool = True
     loss: LossName = "squared_error"
     parameter: float = 0.0
+    """The residual from which Huber's loss is linear, or the quantile."""
 
 
 Problem = Classification | Regression
@@ -90,34 +79,22 @@ Problem = Classification | Regression
 
 @dataclass(frozen=True)
 class ClassParameters:
-    """What a classifier trains.
-
-    Parameters
-    ----------
-    splits : array of shape (n_splits, n_features + 1)
-        One hyperplane per row, the bias last.
-    leaf_class : array of int, shape (n_leaves,)
-        Class of each leaf. The gradient does not change it; see :meth:`ClassEngine.assign`.
-    """
+    """What a classifier trains."""
 
     splits: Floats
+    """(n_splits, n_features + 1): one hyperplane per row, the bias last."""
     leaf_class: Ints
+    """(n_leaves,): class of each leaf. The gradient does not change it; see :meth:`ClassEngine.assign`."""
 
 
 @dataclass(frozen=True)
 class RegressionParameters:
-    """What a regressor trains.
-
-    Parameters
-    ----------
-    splits : array of shape (n_splits, n_features + 1)
-        One hyperplane per row, the bias last.
-    leaves : array of shape (n_leaves * n_outputs, n_features + 1 or 1)
-        One model per leaf and output, the bias last; constant leaves have the bias alone.
-    """
+    """What a regressor trains."""
 
     splits: Floats
+    """(n_splits, n_features + 1): one hyperplane per row, the bias last."""
     leaves: Floats
+    """(n_leaves * n_outputs, n_features + 1 or 1): one model per row, the bias last; constants are the bias alone."""
 
 
 Parameters = ClassParameters | RegressionParameters
@@ -125,30 +102,20 @@ Parameters = ClassParameters | RegressionParameters
 
 @dataclass(frozen=True)
 class Step:
-    """The settings of one epoch.
-
-    Parameters
-    ----------
-    learning_rate : float
-        Step size of the splits; 0 leaves them unchanged.
-    leaf_learning_rate : float, optional
-        Step size of the leaves; 0 leaves them unchanged, None means the step size of the splits.
-    k : int
-        Number of leaves that take part in a prediction (regression); ``ALL`` for every leaf.
-    temperature : float
-        Temperature of the class pooling (0 is the maximum), or of the softmax over the selected leaves.
-    q : float
-        Exponent of the bounded classification loss; 0 is cross-entropy.
-    selector : {"top_k", "straight_through", "augmented"}
-        How leaves are selected (regression).
-    """
+    """The settings of one epoch."""
 
     learning_rate: float
+    """Step size of the splits; 0 leaves them unchanged."""
     leaf_learning_rate: float | None = None
+    """Step size of the leaves; 0 leaves them unchanged, None means the step size of the splits."""
     k: int = 1
+    """Number of leaves that take part in a prediction (regression); ``ALL`` for every leaf."""
     temperature: float = 0.0
+    """Temperature of the class pooling (0 is the maximum), or of the softmax over the selected leaves."""
     q: float = 0.0
+    """Exponent of the bounded classification loss; 0 is cross-entropy."""
     selector: SelectorName = "top_k"
+    """How leaves are selected (regression)."""
 
     @property
     def rate_of_leaves(self) -> float:
@@ -158,45 +125,24 @@ class Step:
 
 @dataclass(frozen=True)
 class Penalties:
-    """What is the same in every epoch beside the loss.
-
-    Parameters
-    ----------
-    weight_decay : float
-        Decay of the splits, decoupled from the gradient as in AdamW and multiplied by the learning rate.
-    l1 : float
-        Penalty on the absolute values of the splits.
-    clip : float
-        Largest norm of the gradient of all parameters together; larger gradients are scaled down. 0 for no limit.
-    """
+    """What is added to the loss in every epoch, and the limit of its gradient."""
 
     weight_decay: float = 0.0
+    """Decay of the splits, decoupled from the gradient as in AdamW and multiplied by the learning rate."""
     l1: float = 0.0
+    """Penalty on the absolute values of the splits."""
     clip: float = 0.0
+    """Largest norm of the gradient of all parameters together; larger gradients are scaled down. 0 for no limit."""
 
 
 class Engine(Protocol):
     """What the training loop needs: epochs on the rows that the engine holds, and a state to save and restore."""
 
     def run_epoch(self, order: Ints, step: Step) -> float:
-        """Train for one epoch.
+        """Train for one epoch and return the mean loss.
 
-        Parameters
-        ----------
-        order : array of int
-            The rows, in the order in which they are cut into batches.
-        step : Step
-            The settings of this epoch.
-
-        Returns
-        -------
-        float
-            The mean loss.
-
-        Raises
-        ------
-        FloatingPointError
-            If the loss of a batch is not finite.
+        ``order`` lists the rows in the order in which they are cut into batches; ``step`` holds the settings of the
+        epoch. Raises FloatingPointError if the loss of a batch is not finite.
         """
         ...
 
@@ -239,12 +185,6 @@ class ClassEngine(TreeEngine, Protocol):
     def assign(self, leaf_class: Ints) -> None:
         """Replace the class of each leaf, shape (n_leaves,)."""
         ...
-
-
-class RegressionEngine(TreeEngine, Protocol):
-    """An engine for regression."""
-
-    def parameters(self) -> RegressionParameters: ...
 
 
 def digest(rows: Rows, *settings: object) -> bytes:

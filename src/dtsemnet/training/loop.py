@@ -135,11 +135,8 @@ class Training(Generic[E]):
                 self._end_epoch(loss, started)
         except KeyboardInterrupt:
             self.history.stopped = "interrupt"
-            logger.warning(
-                "dtsemnet: interrupted after %d of %d epochs, keeping the best so far",
-                len(self.history),
-                len(self.steps),
-            )
+            done, planned = len(self.history), len(self.steps)
+            logger.warning("dtsemnet: interrupted after %d of %d epochs, keeping the best so far", done, planned)
 
     def finish(self) -> History:
         """Call ``on_end`` of the callbacks and leave the engine in the best state."""

@@ -1,9 +1,8 @@
 """Fitness of a whole population of complete axis-aligned trees, from their matrix encoding.
 
 An individual is two rows of a matrix: the column that each split reads, and its
-threshold, splits in breadth-first order. A leaf answers with the class that most
-of its rows have, so the number of rows that a tree gets right follows from one
-pass over the rows.
+threshold, splits in breadth-first order. A leaf predicts the class of most of its
+rows, so one pass over the rows gives the number that a tree classifies correctly.
 """
 
 from __future__ import annotations
@@ -18,15 +17,14 @@ __all__ = ["population_fitness"]
 
 @kernel
 def population_fitness(
-    columns: Array, y: Array, weight: Array, n_classes: int, feature: Array,
-    threshold: Array,
-) -> Array:  # fmt: skip
-    """Weight of the rows that each tree gets right.
+    columns: Array, y: Array, weight: Array, n_classes: int, feature: Array, threshold: Array
+) -> Array:
+    """Compute the weight of the rows that each tree classifies correctly, (n_trees,).
 
     Parameters
     ----------
     columns : array of shape (n_features, n_rows)
-        The data, one feature a row.
+        The data, one feature per row.
     y : array of int, shape (n_rows,)
     weight : array of shape (n_rows,)
     feature, threshold : arrays of shape (n_trees, n_splits)

@@ -1,26 +1,27 @@
 """Dense gradient trees: hard forwards, relaxed backwards (Karthikeyan et al. 2022).
 
-Forwards the network is the tree. Its scores ``z`` are quantised to ``sign(z) m``
-with ``m`` the mean of ``|z|`` over the batch, a leaf's value is the sum of the
-quantised scores along its path, those on its left turned around, and the leaf of
-largest value, which is the one that the tree reaches, answers. Backwards
+In the forward pass the network is the tree. Its scores ``z`` are quantised to
+``sign(z) m`` with ``m`` the mean of ``|z|`` over the batch. The value of a leaf is the
+sum of the quantised scores along its path, negated at splits that it lies left of. The
+leaf of largest value, which is the one that the tree reaches, gives the output. In the
+backward pass
 
 - the one-hot vector of the leaf counts as the softmax over the leaves' values,
-- the quantised score counts as ``2 z`` where ``|z| <= 1`` and as a constant beyond (the
+- the quantised score counts as ``2 z`` if ``|z| <= 1`` and as a constant otherwise (the
   authors' step ``[z > 0]`` counts as ``z``, and is mapped to plus and minus),
 - ``m`` counts as a constant.
 
-In a complete tree that softmax ``p`` is a product over the path of ``sigmoid(2 m)`` where
-the path follows the sign and ``sigmoid(-2 m)`` where it does not. With ``P_i`` the sum of
-``p`` below a node and ``V_i`` the mean there of the slopes of the loss by the shares, the
-slope by the score of split ``i`` is
+In a complete tree that softmax ``p`` is a product over the path: ``sigmoid(2 m)`` if the
+path follows the sign of the score, ``sigmoid(-2 m)`` if not. With ``P_i`` the sum of ``p``
+below a node and ``V_i`` the mean there of the gradients of the loss by the shares, the
+gradient by the score of split ``i`` is
 
     P_right (V_right - V_root) - P_left (V_left - V_root)
 
-for which one pass down and one up do, O(splits) a row.
+which takes one pass down and one pass up, O(splits) per row.
 
 Scores may be batch-normalised, ``z = gain (s - mean) / sd + shift``, which keeps
-them where the gradient passes.
+them in the range that has a gradient.
 """
 
 from __future__ import annotations
@@ -67,8 +68,8 @@ class DGTRates(NamedTuple):
 
 
 @kernel
-def _normalise(scores: Floats, spread: Floats) -> None:
-    """Give each split's scores mean 0 and deviation 1 over the batch, keeping the deviations in ``spread``."""
+def _normalise(scores: Floats, std: Floats) -> None:
+    """Give each split's scores mean 0 and standard deviation 1 over the batch; write the deviations to ``std``."""
     real = scores.dtype.type
     n_samples = scores.shape[1]
     for i in range(len(scores)):
@@ -79,15 +80,15 @@ def _normalise(scores: Floats, spread: Floats) -> None:
         for b in range(n_samples):
             row[b] -= centre
             square += row[b] * row[b]
-        spread[i] = np.sqrt(square / n_samples + EPSILON)
-        factor = real(1 / spread[i])
+        std[i] = np.sqrt(square / n_samples + EPSILON)
+        factor = real(1 / std[i])
         for b in range(n_samples):
             row[b] *= factor
 
 
 @kernel
-def _through_norm(slope: Floats, standard: Floats, norm: Floats, spread: Floats, gradient: Floats) -> None:
-    """Carry slopes by ``z`` back to slopes by the scores; write the gradient by gain and shift."""
+def _undo_norm(slope: Floats, standard: Floats, norm: Floats, std: Floats, gradient: Floats) -> None:
+    """Turn gradients by ``z`` into gradients by the scores; write the gradient by gain and shift."""
     real = slope.dtype.type
     n_samples = slope.shape[1]
     for i in range(len(slope)):
@@ -96,14 +97,14 @@ def _through_norm(slope: Floats, standard: Floats, norm: Floats, spread: Floats,
             total += row[b]
             moment += row[b] * unit[b]
         gradient[i, 0], gradient[i, 1] = moment, total
-        factor, mean, lean = real(norm[i, 0] / spread[i]), real(total / n_samples), real(moment / n_samples)
+        factor, mean, mean_moment = real(norm[i, 0] / std[i]), real(total / n_samples), real(moment / n_samples)
         for b in range(n_samples):
-            row[b] = factor * (row[b] - mean - unit[b] * lean)
+            row[b] = factor * (row[b] - mean - unit[b] * mean_moment)
 
 
 @kernel
 def _quantise(score: Floats, right: Floats) -> float:
-    """Write the shares of the relaxed routing: two numbers, as the score is positive or not. Returns ``m``."""
+    """Write the shares of the relaxed routing, one number for positive scores and one for others; return ``m``."""
     n_splits, n_samples = score.shape
     total = 0.0
     for i in range(n_splits):
@@ -122,14 +123,14 @@ def _quantise(score: Floats, right: Floats) -> float:
 
 @kernel
 def _score_slopes(right: Floats, children: Ints, reach: Floats, value: Floats) -> None:
-    """Overwrite ``right`` with the slopes by the quantised scores; the leaf rows of ``value`` hold those by shares."""
+    """Overwrite ``right`` with the gradients by the quantised scores; leaf rows of ``value`` hold those by shares."""
     n_splits = len(right)
     for i in range(n_splits - 1, -1, -1):
         left_row, right_row = child_row(children[i, 0], n_splits), child_row(children[i, 1], n_splits)
         _mean(value[i], right[i], value[left_row], value[right_row])
     for i in range(n_splits):
         left_row, right_row = child_row(children[i, 0], n_splits), child_row(children[i, 1], n_splits)
-        _pull(value[0], right[i], reach[left_row], reach[right_row], value[left_row], value[right_row])
+        _score_slope(value[0], right[i], reach[left_row], reach[right_row], value[left_row], value[right_row])
 
 
 @kernel
@@ -139,14 +140,14 @@ def _mean(above: Floats, gate: Floats, left: Floats, right: Floats) -> None:
 
 
 @kernel
-def _pull(root: Floats, slope: Floats, at_left: Floats, at_right: Floats, left: Floats, right: Floats) -> None:
+def _score_slope(root: Floats, slope: Floats, at_left: Floats, at_right: Floats, left: Floats, right: Floats) -> None:
     for b in range(len(slope)):
         slope[b] = at_right[b] * (right[b] - root[b]) - at_left[b] * (left[b] - root[b])
 
 
 @kernel
-def _answer(leaf: Ints, leaves: Floats, design: Floats, prediction: Floats) -> None:
-    """Write the outputs of the leaves reached, (outputs x batch)."""
+def _predict(leaf: Ints, leaves: Floats, design: Floats, prediction: Floats) -> None:
+    """Write the outputs of the leaves reached, (outputs x batch), to ``prediction``."""
     n_outputs, n_samples = prediction.shape
     for b in range(n_samples):
         for o in range(n_outputs):
@@ -158,7 +159,7 @@ def _answer(leaf: Ints, leaves: Floats, design: Floats, prediction: Floats) -> N
 
 @kernel
 def _class_slopes(prediction: Floats, y: Floats, weight: Floats) -> float:
-    """Return the cross-entropy of a batch; overwrite the logits with its slopes."""
+    """Return the cross-entropy of a batch; overwrite the logits with its gradients."""
     n_classes, n_samples = prediction.shape
     loss = 0.0
     for b in range(n_samples):
@@ -177,20 +178,20 @@ def _class_slopes(prediction: Floats, y: Floats, weight: Floats) -> float:
 
 @kernel
 def _number_slopes(prediction: Floats, y: Floats, weight: Floats) -> float:
-    """Return the squared error of a batch, mean over outputs; overwrite the predictions with its slopes."""
+    """Return the squared error of a batch, mean over outputs; overwrite the predictions with its gradients."""
     n_outputs, n_samples = prediction.shape
     loss, part = 0.0, prediction.dtype.type(1 / n_outputs)
     for o in range(n_outputs):
         for b in range(n_samples):
-            miss = prediction[o, b] - y[b, o]
-            loss += weight[b] * miss * miss * part
-            prediction[o, b] = 2 * part * weight[b] * miss
+            residual = prediction[o, b] - y[b, o]
+            loss += weight[b] * residual * residual * part
+            prediction[o, b] = 2 * part * weight[b] * residual
     return loss
 
 
 @kernel
 def _leaf_slopes(leaves: Floats, design: Floats, slope: Floats, value: Floats) -> None:
-    """Write the slope of the loss by each leaf's share, (leaves x batch): its output times the slope by the output."""
+    """Write the gradient by each leaf's share, (leaves x batch): its output times the gradient by the output."""
     n_outputs, n_samples = slope.shape
     n_leaves = len(value)
     if leaves.shape[1] == 1:
@@ -223,9 +224,9 @@ def dgt_gradients(batch: Rows, children: Ints, parameters: DGTArrays, classes: b
     splits, norm, leaves = parameters.splits, parameters.norm, parameters.leaves
     n_samples, n_splits, n_outputs, dtype = len(X), len(splits), y.shape[1], splits.dtype
     standard = np.dot(splits, X.T)
-    score, spread = standard, np.empty(len(norm), dtype)
+    score, std = standard, np.empty(len(norm), dtype)
     if len(norm) > 0:
-        _normalise(standard, spread)
+        _normalise(standard, std)
         score = np.empty_like(standard)
         for i in range(n_splits):
             for b in range(n_samples):
@@ -234,7 +235,7 @@ def dgt_gradients(batch: Rows, children: Ints, parameters: DGTArrays, classes: b
     walk(score, children, leaf)
     design = X if leaves.shape[1] == X.shape[1] else np.ones((n_samples, 1), dtype)
     slope = np.empty((n_outputs, n_samples), dtype)
-    _answer(leaf, leaves, design, slope)
+    _predict(leaf, leaves, design, slope)
     loss = _class_slopes(slope, y, weight) if classes else _number_slopes(slope, y, weight)
     gradients.leaves[:, :] = 0
     for b in range(n_samples):
@@ -253,7 +254,7 @@ def dgt_gradients(batch: Rows, children: Ints, parameters: DGTArrays, classes: b
         for b in range(n_samples):
             right[i, b] = two * right[i, b] if abs(score[i, b]) <= one else zero
     if len(norm) > 0:
-        _through_norm(right, standard, norm, spread, gradients.norm)
+        _undo_norm(right, standard, norm, std, gradients.norm)
     np.dot(right, X, gradients.splits)
     return loss
 

@@ -1,15 +1,15 @@
 """Soft routing: every split sends a share of a row to the right and the rest to the left.
 
 With ``r_i`` the share that split ``i`` sends right, a row reaches a node with the
-product ``P`` of the shares on its way, and loses in expectation
+product ``P`` of the shares on its path, and its expected loss below the node is
 
-    V_i = (1 - r_i) V_left + r_i V_right        (a leaf: its own loss)
+    V_i = (1 - r_i) V_left + r_i V_right        (for a leaf: its own loss)
 
-below it. With ``r = sigmoid(u)`` the slope of the loss by ``u_i`` is
+With ``r = sigmoid(u)`` the gradient of the loss by ``u_i`` is
 ``P_i r_i (1 - r_i) (V_right - V_left)``: one pass down for ``P``, one up for ``V``.
 
 A soft tree has ``u = score / temperature`` and is trained on ``V`` of the root,
-the mean loss of a leaf drawn by its splits, so that each leaf answers for itself
+the mean loss of a leaf drawn by its splits, so that each leaf fits by itself
 when the tree is hardened. A penalty keeps the splits balanced: with ``a_i`` the
 mean share of the rows at split ``i`` that goes right, ``-log(a_i (1 - a_i)) / 2``
 times a weight that halves with each level.
@@ -69,7 +69,7 @@ def _share_out(above: Floats, gate: Floats, left: Floats, right: Floats) -> None
 
 @kernel
 def gate_slopes(right: Floats, children: Ints, reach: Floats, value: Floats) -> None:
-    """Overwrite ``right`` with the slopes by ``u``; the leaf rows of ``value`` hold losses, split rows are added to."""
+    """Overwrite ``right`` with the gradients by ``u``; leaf rows of ``value`` hold losses, split rows are added to."""
     n_splits = len(right)
     for i in range(n_splits - 1, -1, -1):
         left_row, right_row = child_row(children[i, 0], n_splits), child_row(children[i, 1], n_splits)
@@ -97,7 +97,7 @@ def _open_gates(scores: Floats, temperature: float) -> None:
 
 @kernel
 def _log_softmax(logit: Floats) -> Floats:
-    """Logarithm of the class probabilities of each leaf, (leaves x classes)."""
+    """Compute the logarithm of the class probabilities of each leaf, (leaves x classes)."""
     log_p = np.empty_like(logit)
     for j in range(len(logit)):
         top, total = logit[j].max(), 0.0
@@ -110,7 +110,7 @@ def _log_softmax(logit: Floats) -> Floats:
 
 @kernel
 def _class_losses(y: Floats, weight: Floats, leaves: Floats, reach: Floats, loss: Floats, gradient: Floats) -> None:
-    """Cross-entropy of every leaf, and the gradient by its logits (leaves x classes)."""
+    """Write the cross-entropy of every leaf, and the gradient by its logits (leaves x classes)."""
     log_p = _log_softmax(leaves)
     np.dot(-log_p, y.T, loss)
     for j in range(len(loss)):
@@ -128,7 +128,7 @@ def _class_losses(y: Floats, weight: Floats, leaves: Floats, reach: Floats, loss
 def _number_losses(
     y: Floats, weight: Floats, leaves: Floats, design: Floats, reach: Floats, loss: Floats, gradient: Floats
 ) -> None:
-    """Squared error of every leaf, mean over outputs, and the gradient by its models."""
+    """Write the squared error of every leaf, mean over outputs, and the gradient by its models."""
     n_outputs = y.shape[1]
     output = np.empty((len(leaves), len(weight)), leaves.dtype)
     np.dot(leaves, design.T, output)
@@ -138,15 +138,17 @@ def _number_losses(
         for o in range(n_outputs):
             row = output[j * n_outputs + o]
             for b in range(len(weight)):
-                miss = row[b] - y[b, o]
-                loss[j, b] += part * weight[b] * miss * miss
-                row[b] = 2 * part * weight[b] * reach[j, b] * miss
+                residual = row[b] - y[b, o]
+                loss[j, b] += part * weight[b] * residual * residual
+                row[b] = 2 * part * weight[b] * reach[j, b] * residual
     np.dot(output, design, gradient)
 
 
 @kernel
-def _balance(right: Floats, reach: Floats, weight: Floats, penalty: Floats, value: Floats, pull: Floats) -> float:
-    """Return the penalty on unbalanced splits; write its slopes by the shares (``pull``) and by ``P`` (``value``)."""
+def _balance(
+    right: Floats, reach: Floats, weight: Floats, penalty: Floats, value: Floats, balance_gradient: Floats
+) -> float:
+    """Return the penalty on unbalanced splits; write its gradients by ``u``, and those by ``P`` to ``value``."""
     total = 0.0
     for i in range(len(right)):
         mass, gone = 1e-12, 0.0
@@ -158,7 +160,7 @@ def _balance(right: Floats, reach: Floats, weight: Floats, penalty: Floats, valu
         slope = penalty[i] * 0.5 * (1 / (1 - share) - 1 / share) / mass if share == gone / mass else 0.0
         for b in range(len(weight)):
             r = right[i, b]
-            pull[i, b] = slope * weight[b] * reach[i, b] * (r - r * r)
+            balance_gradient[i, b] = slope * weight[b] * reach[i, b] * (r - r * r)
             value[i, b] = slope * weight[b] * (r - share)
     return total
 
@@ -186,12 +188,12 @@ def soft_gradients(
     """
     X, y, weight = batch.X, batch.y, batch.weight
     n_samples, n_splits, dtype = len(X), len(splits), splits.dtype
-    right, pull = np.empty((n_splits, n_samples), dtype), np.empty((n_splits, n_samples), dtype)
+    right, balance_gradient = np.empty((n_splits, n_samples), dtype), np.empty((n_splits, n_samples), dtype)
     np.dot(splits, X.T, right)
     _open_gates(right, loss.temperature)
     reach, value = np.empty((2 * n_splits + 1, n_samples), dtype), np.empty((2 * n_splits + 1, n_samples), dtype)
     reach_nodes(right, children, reach)
-    total = _balance(right, reach, weight, loss.penalty, value, pull)
+    total = _balance(right, reach, weight, loss.penalty, value, balance_gradient)
     if loss.classes:
         shares = reach[n_splits:].copy()
         _class_losses(y, weight, leaves, shares, value[n_splits:], leaf_gradient)
@@ -205,7 +207,7 @@ def soft_gradients(
     inverse = dtype.type(1 / loss.temperature)
     for i in range(n_splits):
         for b in range(n_samples):
-            right[i, b] = (right[i, b] + pull[i, b]) * inverse
+            right[i, b] = (right[i, b] + balance_gradient[i, b]) * inverse
     np.dot(right, X, split_gradient)
     return total
 
@@ -249,7 +251,7 @@ def soft_epoch(
 def soft_outputs(
     X: Floats, children: Ints, splits: Floats, leaves: Floats, n_outputs: int, temperature: float
 ) -> Floats:
-    """Mean output of the leaves, weighed by the probability of reaching them: shape (rows, outputs)."""
+    """Compute the mean output of the leaves, weighted by the probability of reaching them: (rows, outputs)."""
     n_splits, mean = len(splits), np.empty((len(X), n_outputs), splits.dtype)
     linear = leaves.shape[1] == X.shape[1] + 1
     for start in range(0, len(X), BLOCK):
