@@ -9,13 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from dtsemnet.export import Answer, Artefact, ExportError, check_export
 from dtsemnet.export.probes import probe_rows, read_table
-from dtsemnet.export.terms import ordered_sum
 from dtsemnet.tree import Model, Tree, as_model
-from strategies import MODELS, make_model, trees, wild_points, wild_trees
+from strategies import MODELS, make_model, trees
 
 
 def as_itself(model: Model, told: Model, *, exact=True, unit=2.0**-53) -> Artefact:
@@ -81,17 +79,6 @@ def test_rounding_to_floats_is_counted_not_refused(kind):
     assert report.n_near > 0
     with pytest.raises(ExportError):
         check_export(model, as_itself(model, floats), n_rows=3000)
-
-
-@given(wild_trees(), st.data())
-def test_an_ordered_sum_is_the_sum_of_the_tree(tree, data):
-    X = data.draw(wild_points(tree.n_features))
-    scores = tree.scores(X)
-    for i, x in enumerate(X):
-        for split in range(tree.n_splits):
-            terms = {j: w * v for j, (w, v) in enumerate(zip(tree.weight[split], x)) if w != 0}
-            total = ordered_sum(terms, lambda a, b: a + b)
-            assert (0.0 if total is None else total) + tree.bias[split] == scores[i, split]
 
 
 @given(trees())

@@ -6,8 +6,7 @@ from dtsemnet.export.check import ExportError, Report, check_export
 from dtsemnet.export.milp import Milp, to_milp
 from dtsemnet.export.model_json import to_json
 from dtsemnet.export.onnx import to_onnx
-from dtsemnet.export.python import to_python
-from dtsemnet.export.python.numpy_module import to_numpy_function
+from dtsemnet.export.python import to_numpy_function, to_python
 from dtsemnet.export.readable import Explanation, explain, to_dot, to_frame, to_text
 from dtsemnet.export.smt import to_smt2
 from dtsemnet.export.sql import to_sql

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dtsemnet.export import check_export
 from dtsemnet.export.probes import probe_rows
-from dtsemnet.export.python.numpy_module import to_numpy_function
+from dtsemnet.export.python import to_numpy_function
 from strategies import MODELS, make_model, trees, wild_points, wild_trees
 
 

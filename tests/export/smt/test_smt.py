@@ -12,10 +12,9 @@ import z3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dtsemnet.export import check_export
+from dtsemnet.export import check_export, smt
 from dtsemnet.export.probes import probe_rows
-from dtsemnet.export.smt import Symbols, evaluation, to_smt2
-from dtsemnet.export.smt.evaluation import _constants
+from dtsemnet.export.smt import constants_of, symbols_of, to_smt2
 from dtsemnet.tree import Column, Encoder, Model, Topology, Tree
 from strategies import MODELS, make_model, points, trees
 
@@ -44,14 +43,14 @@ def test_exact_scores_reach_the_leaf_of_the_tree_ties_included(tree, data):
 @pytest.mark.parametrize("kind", ["mixed linear", "multi-output"])
 def test_rows_are_evaluated_as_z3_evaluates_them(kind):
     model = make_model(kind)
-    artefact, symbols = to_smt2(model), Symbols.of(model)
+    artefact, symbols = to_smt2(model), symbols_of(model.encoder)
     rows = probe_rows(model, None, 30, np.random.default_rng(0))[:12]
     told = artefact.answer(rows)
     asks = "(declare-const ask Int)(assert (= ask leaf))(declare-const out Real)(assert (= out output.0))"
     leaf, output = (equation.arg(1) for equation in z3.parse_smt2_string(artefact.text + asks)[-2:])
     for i, row in enumerate(rows.tolist()):
         values = z3.Model()
-        for name, value in _constants(model, symbols, row).items():
+        for name, value in constants_of(model.encoder, symbols, row).items():
             if isinstance(value, bool):
                 values.update_value(z3.Bool(name), z3.BoolVal(value))
             else:
@@ -115,7 +114,7 @@ def test_without_z3_the_script_is_handed_over_unchecked(monkeypatch, caplog):
 
 
 def test_a_large_script_is_handed_over_unchecked(monkeypatch, caplog):
-    monkeypatch.setattr(evaluation, "MOST_PRODUCTS", 10)
+    monkeypatch.setattr(smt, "MOST_PRODUCTS", 10)
     with caplog.at_level(logging.WARNING, logger="dtsemnet"):
         artefact = to_smt2(make_model("class"))
     assert artefact.report is None

@@ -17,9 +17,8 @@ from numpy.testing import assert_array_equal
 
 from dtsemnet import DTSemNetClassifier, DTSemNetRegressor
 from dtsemnet.export import Answer, check_export
-from dtsemnet.export.sql import to_sql
+from dtsemnet.export.sql import ordered_sum, query, to_sql
 from dtsemnet.export.sql.literals import double
-from dtsemnet.export.sql.sqlite import query
 from dtsemnet.tree import Column, Encoder, Model, Topology, Tree, as_model
 from strategies import MODELS, make_model, trees, wild_points, wild_trees
 
@@ -107,6 +106,17 @@ def test_every_magnitude_agrees_in_duckdb(tree, data):
     X, model = data.draw(wild_points(tree.n_features)), as_model(tree)
     told = in_duckdb(frame_of(model, X), to_sql(tree).text)
     assert_array_equal([value for (value,) in told], tree.predict(X))
+
+
+@given(wild_trees(), st.data())
+def test_an_ordered_sum_is_the_sum_of_the_tree(tree, data):
+    X = data.draw(wild_points(tree.n_features))
+    scores = tree.scores(X)
+    for i, x in enumerate(X):
+        for split in range(tree.n_splits):
+            terms = {j: w * v for j, (w, v) in enumerate(zip(tree.weight[split], x)) if w != 0}
+            total = ordered_sum(terms, lambda a, b: a + b)
+            assert (0.0 if total is None else total) + tree.bias[split] == scores[i, split]
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20))

@@ -1,30 +1,40 @@
 """A tree as an ONNX file, in the form that runtimes run or in the form that verifiers read.
 
-ONNX computes scores by a matrix product whose order of summation it does not fix, so an
-ONNX file is of the rounding class: rows within the rounding bound of a split may take its
-other side, and the report counts them.
+The form for runtimes holds the whole model. All scores come out of one Gemm. TreeEnsemble
+walks over them as if they were features, left if a score is <= 0, and gives the number of the
+leaf; what a leaf holds is gathered by that number: probabilities and label, or the linear
+model, its guard and the output map.
+
+The form for verifiers and optimisers is the paper's network: Gemm, Relu, Gemm. The first layer
+computes ``relu(s)`` and ``relu(-s)`` for all splits, the second minus the sum of the margins
+violated on the path of each leaf: 0 for the leaf reached, negative for the others. The lowest
+index among the largest is the leaf. Class logits are the largest leaf logit of each class, by
+ReduceMax. A maximum of two made of Relu alone, ``a + relu(b - a)``, would not do: if ``a`` is
+large, ``b`` is lost in it, and a class far away ties with the one reached. A class that no leaf
+holds gets ``-1 - sum |s|``, below all others.
+
+ONNX computes scores by a matrix product whose order of summation it does not fix, so rows
+within the rounding bound of a split may take its other side, and the report counts them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from dtsemnet.arrays import Array
+from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.export.artefact import Answer, Artefact
 from dtsemnet.export.check import checked
-from dtsemnet.export.onnx.encoder import feed
-from dtsemnet.export.onnx.graph import Run, load_runtime, require_onnx
-from dtsemnet.export.onnx.network import write_network
-from dtsemnet.export.onnx.tree import label_type, write_tree
-from dtsemnet.tree import Model, as_model
+from dtsemnet.export.onnx.encoder import encode, feed, input_names, missing_word
+from dtsemnet.export.onnx.graph import ML, Graph, Run, load_runtime, require_onnx
+from dtsemnet.tree import Identity, Model, TanhScale, Tree, as_model, raw_view
 
 __all__ = ["to_onnx"]
 
 UNITS = {"float32": 2.0**-24, "float64": 2.0**-53}
-BLOCK = 4096  # rows run at once: a linear leaf's model is gathered for each of them
+BLOCK = 4096  # rows that run at once: the linear model of a leaf is gathered for each of them
 
 
 def to_onnx(tree: Any, X: Any = None, *, form: str = "tree", dtype: str = "float32") -> Artefact:
@@ -39,7 +49,7 @@ def to_onnx(tree: Any, X: Any = None, *, form: str = "tree", dtype: str = "float
         "tree" holds the whole model in standard operators (Gemm, TreeEnsemble of ai.onnx.ml 5, Gather), encoder and
         output map included; its outputs are ``label`` and ``probabilities``, or ``variable``, and ``leaf``. "network"
         is Gemm-Relu-Gemm from raw columns to ``leaf_logits``, as verifiers of networks, Gurobi ML and OMLT read it; the
-        first of the largest is the leaf, and what leaves hold stands in the file's metadata. "class network" pools
+        first of the largest is the leaf, and the file's metadata says what leaves hold. "class network" pools
         them to ``class_logits`` by ReduceMax, which fewer readers know. Networks fold scaling, but refuse an encoder
         that clips or has categories or missing values: pass ``model.tree`` for a network of the encoded features.
     dtype : {"float32", "float64"}, default="float32"
@@ -64,16 +74,16 @@ def to_onnx(tree: Any, X: Any = None, *, form: str = "tree", dtype: str = "float
         raise ValueError(f"dtype must be 'float32' or 'float64', got {dtype!r}.")
     require_onnx()
     if form == "tree":
-        content = write_tree(model, dtype)
+        content = _write_tree(model, dtype)
     else:
-        content = write_network(model, dtype, pool=form == "class network")
+        content = _write_network(model, dtype, pool=form == "class network")
     answer = _runner(model, content, dtype, FORMS[form])
     artefact = Artefact(f"ONNX ({form}, {dtype})", content, exact=False, answer=answer, unit=UNITS[dtype])
     return checked(model, artefact, X)
 
 
 def _runner(
-    model: Model, content: bytes, dtype: str, read: Callable[[Model, list[Any]], Answer]
+    model: Model, content: bytes, dtype: str, read: Callable[[Model, Sequence[Array]], Answer]
 ) -> Callable[[Array], Answer]:
     loaded: list[Run] = []
 
@@ -88,30 +98,203 @@ def _runner(
     return answer
 
 
-def _read_tree(model: Model, given: list[Any]) -> Answer:
+def _read_tree(model: Model, outputs: Sequence[Array]) -> Answer:
     tree = model.tree
     if tree.class_names is None:
-        variable, leaf = given
+        variable, leaf = outputs
         return Answer(leaf, variable.astype(np.float64))
-    told, probabilities, leaf = given
-    label = np.empty(len(leaf), dtype=object)
-    label[:] = [tree.class_names[k] for k in told] if label_type(tree) == "class number" else told.tolist()
-    return Answer(leaf, probabilities.astype(np.float64), label)
+    labels, probabilities, leaf = outputs
+    is_number = _label_type(tree) == "class number"
+    names = [tree.class_names[k] for k in labels] if is_number else labels.tolist()
+    return Answer(leaf, probabilities.astype(np.float64), _objects(names))
 
 
-def _read_leaves(model: Model, given: list[Any]) -> Answer:
-    return Answer(leaf=given[0].argmax(axis=1))
+def _read_leaf_logits(model: Model, outputs: Sequence[Array]) -> Answer:
+    return Answer(leaf=outputs[0].argmax(axis=1))
 
 
-def _read_classes(model: Model, given: list[Any]) -> Answer:
+def _read_class_logits(model: Model, outputs: Sequence[Array]) -> Answer:
     names = model.class_names or ()
-    label = np.empty(len(given[0]), dtype=object)
-    label[:] = [names[k] for k in given[0].argmax(axis=1)]
-    return Answer(label=label)
+    return Answer(label=_objects([names[k] for k in outputs[0].argmax(axis=1)]))
 
 
-FORMS: dict[str, Callable[[Model, list[Any]], Answer]] = {
+def _objects(values: list[Any]) -> Array:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+FORMS: dict[str, Callable[[Model, Sequence[Array]], Answer]] = {
     "tree": _read_tree,
-    "network": _read_leaves,
-    "class network": _read_classes,
+    "network": _read_leaf_logits,
+    "class network": _read_class_logits,
 }
+"""For each form, how its outputs are read."""
+
+
+def _write_tree(model: Model, dtype: str) -> bytes:
+    """Write the whole model: encoder, tree and output map."""
+    graph, tree = Graph(dtype), model.tree
+    features, order = encode(graph, model.encoder)
+    leaf = _find_leaf(graph, tree, features, order)
+    if tree.class_names is not None:
+        probabilities = graph.node("Gather", graph.constant("value", tree.value), leaf)
+        number = graph.node("Gather", graph.constant("leaf_class", tree.leaf_class), leaf)
+        kind = _label_type(tree)
+        names = _labels(graph, tree, kind)
+        label = graph.node("Gather", names, number) if names else number
+        graph.output("label", label, kind if names else "int64")
+        graph.output("probabilities", probabilities, dtype, tree.n_outputs)
+    else:
+        graph.output("variable", _regressor_outputs(graph, model, features, order, leaf), dtype, tree.n_outputs)
+    graph.output("leaf", leaf, "int64")
+    columns = model.encoder.columns
+    metadata: dict[str, Any] = {"columns": [column.name for column in columns], "inputs": input_names(model.encoder)}
+    if not model.encoder.is_numeric:
+        metadata["missing"] = missing_word(model.encoder)
+    if tree.class_names is not None:
+        metadata["classes"] = list(tree.class_names)
+    return graph.finish(repr(model), metadata, opset=19, ml=5)
+
+
+def _label_type(tree: Tree) -> str:
+    """Type of the label: that of the class names; the number of the class if they have several types."""
+    kinds = {type(name) for name in tree.class_names or ()}
+    known: dict[type, str] = {str: "str", int: "int64", float: "float64", bool: "bool"}
+    return known[kinds.pop()] if len(kinds) == 1 else "class number"
+
+
+def _labels(graph: Graph, tree: Tree, kind: str) -> str | None:
+    names = list(tree.class_names or ())
+    if kind == "str":
+        return graph.constant("classes", np.array(names, dtype=object))
+    if kind == "float64":
+        return graph.exact_constant("classes", np.array(names))
+    return None if kind == "class number" else graph.constant("classes", np.array(names, dtype=kind))
+
+
+def _find_leaf(graph: Graph, tree: Tree, features: str, order: Ints) -> str:
+    """Add the nodes that find the leaf, shape (N,)."""
+    if not tree.n_splits:
+        # One leaf: 0 for every row, expanded to the number of rows of the input.
+        rows = graph.node("Gather", graph.node("Shape", features), graph.constant("first", np.array([0])))
+        return graph.node("Expand", graph.constant("leaf", np.array([0])), rows)
+    weight, bias = graph.constant("weight", tree.weight[:, order]), graph.constant("bias", tree.bias)
+    scores = graph.node("Gemm", features, weight, bias, transB=1)
+    left, right = tree.topology.children.T
+    tensor = graph.onnx.numpy_helper.from_array
+    zero = np.zeros(tree.n_splits, dtype=graph.dtype)
+    # A leaf's number is also its index in the leaf table. onnxruntime takes a root for a leaf if a leaf and a split
+    # below it have the same index (its issue 24679): splits are numbered breadth-first and leaves from left to right,
+    # so below a root that never happens.
+    reached = graph.node(
+        "TreeEnsemble", scores, domain=ML, n_targets=1, aggregate_function=1, post_transform=0, tree_roots=[0],
+        nodes_featureids=list(range(tree.n_splits)), nodes_splits=tensor(zero, "nodes_splits"),
+        nodes_modes=tensor(np.zeros(tree.n_splits, dtype=np.uint8), "nodes_modes"),  # 0: true where score <= 0
+        nodes_truenodeids=np.where(left < 0, ~left, left).tolist(), nodes_trueleafs=(left < 0).astype(int).tolist(),
+        nodes_falsenodeids=np.where(right < 0, ~right, right).tolist(),
+        nodes_falseleafs=(right < 0).astype(int).tolist(),
+        leaf_targetids=[0] * tree.n_leaves,
+        leaf_weights=tensor(np.arange(tree.n_leaves).astype(graph.dtype), "leaf_weights"),
+    )  # fmt: skip
+    return graph.cast(graph.node("Reshape", reached, graph.constant("flat", np.array([-1]))), "int64")
+
+
+def _regressor_outputs(graph: Graph, model: Model, features: str, order: Ints, leaf: str) -> str:
+    """Add the nodes that compute the outputs of a regressor, shape (N, n_outputs)."""
+    tree = model.tree
+
+    def gathered(what: str, table: Any) -> str:
+        return graph.node("Gather", graph.constant(what, table), leaf)
+
+    output = gathered("value", tree.value)
+    if tree.coef is not None:
+        last = graph.constant("last", np.array([2]))
+        column = graph.node("Unsqueeze", features, last)
+        product = graph.node("MatMul", gathered("coef", tree.coef[:, :, order]), column)
+        output = graph.node("Add", graph.node("Squeeze", product, last), output)
+    if tree.lower is not None:
+        output = graph.node("Max", output, gathered("lower", tree.lower))
+    if tree.upper is not None:
+        output = graph.node("Min", output, gathered("upper", tree.upper))
+    if isinstance(model.output, TanhScale):
+        low, high = np.array([model.output.low]), np.array([model.output.high])
+        share = graph.node("Add", graph.node("Tanh", output), graph.constant("one", np.array(1.0)))
+        grown = graph.node("Mul", share, graph.constant("half_width", (high - low) / 2.0))
+        output = graph.node("Add", grown, graph.constant("low", low))
+    return output
+
+
+def _write_network(model: Model, dtype: str, *, pool: bool) -> bytes:
+    """Write the network of leaf logits, or of class logits if ``pool`` is set."""
+    _check_network(model, pool)
+    tree = raw_view(model).tree
+    graph = Graph(dtype)
+    value = graph.input("X", dtype, tree.n_features, ", ".join(column.name for column in model.encoder.columns))
+    first = np.concatenate([tree.weight, -tree.weight]), np.concatenate([tree.bias, -tree.bias])
+    value = graph.node("Relu", _layer(graph, value, *first))
+    value = _layer(graph, value, *_second_layer(model, pool))
+    if pool:
+        value = _pool(graph, value, model)
+    graph.output("class_logits" if pool else "leaf_logits", value, dtype, tree.n_outputs if pool else tree.n_leaves)
+    return graph.finish(repr(model), _network_metadata(model), opset=13)
+
+
+def _check_network(model: Model, pool: bool) -> None:
+    """Refuse what a network of this kind cannot hold."""
+    if pool and not model.is_classifier:
+        raise ValueError("form='class network' is for classifiers, this is a regressor; use form='network'.")
+    nonlinear = [column.name for column in model.encoder.columns if not column.is_affine]
+    if nonlinear:
+        raise ValueError(
+            f"form={'class network' if pool else 'network'!r} folds scaling into its first layer, but column "
+            f"{nonlinear[0]!r} is clipped, categorical or may be missing; pass the tree alone (model.tree) for a "
+            f"network of the encoded features, or use form='tree'."
+        )
+    if not model.tree.n_splits:
+        raise ValueError("tree has a single leaf, so its network has no layer; use form='tree'.")
+
+
+def _layer(graph: Graph, value: str, weight: Floats, bias: Floats | None = None) -> str:
+    bias = np.zeros(len(weight)) if bias is None else bias
+    return graph.node("Gemm", value, graph.constant("weight", weight), graph.constant("bias", bias), transB=1)
+
+
+def _second_layer(model: Model, pool: bool) -> tuple[Floats, Floats]:
+    """One row per leaf; for class logits, then one per class without leaves."""
+    tree = model.tree
+    n_splits, paths = tree.n_splits, tree.topology.paths
+    weight = np.zeros((tree.n_leaves, 2 * n_splits))
+    leaf, step = np.nonzero(paths.split >= 0)
+    split, side = paths.split[leaf, step], paths.side[leaf, step]
+    weight[leaf, split + n_splits * side] = -1.0  # left of a split: relu(s) is the margin violated; right: relu(-s)
+    extra = len(_classes_without_leaves(model)) if pool else 0
+    weight = np.concatenate([weight, np.full((extra, 2 * n_splits), -1.0)])
+    return weight, np.array([0.0] * tree.n_leaves + [-1.0] * extra)
+
+
+def _classes_without_leaves(model: Model) -> list[int]:
+    """Classes that no leaf predicts."""
+    return [c for c in range(model.tree.n_outputs) if c not in set(model.tree.leaf_class.tolist())]
+
+
+def _pool(graph: Graph, value: str, model: Model) -> str:
+    holder = np.array([*model.tree.leaf_class, *_classes_without_leaves(model)])
+    pooled = []
+    for c in range(model.tree.n_outputs):
+        leaves = graph.node("Gather", value, graph.constant("leaves", np.flatnonzero(holder == c)), axis=1)
+        pooled.append(graph.node("ReduceMax", leaves, axes=[1], keepdims=1))
+    return graph.node("Concat", *pooled, axis=1)
+
+
+def _network_metadata(model: Model) -> dict[str, Any]:
+    """What a reader of leaf logits needs beside them: what each leaf predicts."""
+    tree = raw_view(model).tree
+    metadata: dict[str, Any] = {"columns": [column.name for column in model.encoder.columns]}
+    if tree.class_names is not None:
+        return metadata | {"classes": list(tree.class_names), "leaf_class": tree.leaf_class.tolist()}
+    parts = {"value": tree.value, "coef": tree.coef, "lower": tree.lower, "upper": tree.upper}
+    metadata |= {f"leaf_{name}": part.tolist() for name, part in parts.items() if part is not None}
+    if not isinstance(model.output, Identity):
+        metadata["output"] = {"kind": "tanh-scale", "low": model.output.low, "high": model.output.high}
+    return metadata

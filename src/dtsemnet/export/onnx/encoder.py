@@ -2,8 +2,8 @@
 
 A model of numbers alone has one input ``X``, a matrix. With categories every column is an
 input of its own, shape (N, 1): numbers, categories that are numbers (always doubles, so that
-they compare exactly), and strings. A missing number is NaN. ONNX has no missing string: a
-word stands for it that no column has among its categories, ``<missing>`` where it can.
+they compare exactly), and strings. A missing number is NaN. ONNX has no missing string, so a
+word that is no category of any column replaces it: ``<missing>`` if possible.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import numpy as np
 
 from dtsemnet.arrays import Array, Ints
 from dtsemnet.export.onnx.graph import Graph
-from dtsemnet.export.terms import features_of
 from dtsemnet.tree import Column, Encoder
 
 __all__ = ["encode", "feed", "input_names", "missing_word"]
@@ -28,10 +27,10 @@ def encode(graph: Graph, encoder: Encoder) -> tuple[str, Ints]:
     Returns
     -------
     features : str
-        The value that holds the features, shape (N, n_features).
+        Name of the value that holds the features, shape (N, n_features).
     order : ndarray of int64
         Which feature of the tree each of its columns is: operators work on all numbers at once, so numbers come
-        first, then the marks of missing numbers, then the categories.
+        first, then the indicators of missing numbers, then the categories.
     """
     columns, names = encoder.columns, input_names(encoder)
     numeric = [j for j, column in enumerate(columns) if column.categories is None]
@@ -42,35 +41,34 @@ def encode(graph: Graph, encoder: Encoder) -> tuple[str, Ints]:
             graph.input(name, _input_type(column, graph.dtype), 1, column.name)
         numbers = _join(graph, [names[j] for j in numeric])
     parts = _encode_numbers(graph, [columns[j] for j in numeric], numbers) if numeric else []
-    place = {(feature.place, feature.kind, feature.category): k for k, feature in enumerate(features_of(encoder))}
-    order = [place[j, "number", None] for j in numeric]
-    order += [place[j, "missing", None] for j in numeric if columns[j].missing is not None]
+    first = [features.start for features in encoder.features_of_column]
+    order = [first[j] for j in numeric] + [first[j] + 1 for j in numeric if columns[j].missing is not None]
     word = missing_word(encoder)
     for j, column in enumerate(columns):
         if column.categories is not None:
             parts += _encode_categories(graph, column, names[j], word)
-            order += [place[j, "category", category] for category in column.categories]
-            order += [place[j, "missing", None]] if column.missing is not None else []
+            order += range(encoder.n_features)[encoder.features_of_column[j]]
     return _join(graph, parts), np.array(order, dtype=np.int64)
 
 
 def input_names(encoder: Encoder) -> list[str]:
-    """Names of the inputs: X, or an identifier made of each column's name."""
-    if all(column.categories is None for column in encoder.columns):
+    """Name the inputs: X, or an identifier made of each column's name."""
+    if encoder.is_numeric:
         return ["X"]
     names: list[str] = []
     for column in encoder.columns:
         plain = re.sub(r"\W", "_", column.name, flags=re.ASCII)
         plain = f"_{plain}" if not plain or plain[0].isdigit() else plain
-        name, number = plain, 2
+        name, count = plain, 1
         while name in names or name in OUTPUTS:
-            name, number = f"{plain}_{number}", number + 1
+            count += 1
+            name = f"{plain}_{count}"
         names.append(name)
     return names
 
 
 def missing_word(encoder: Encoder) -> str:
-    """The string that stands for a missing one."""
+    """Choose the string that replaces a missing one."""
     taken = {category for column in encoder.columns for category in column.categories or ()}
     word = "<missing>"
     while word in taken:
@@ -84,13 +82,13 @@ def feed(encoder: Encoder, rows: Array, dtype: str) -> dict[str, Array]:
     with np.errstate(over="ignore", under="ignore"):
         if names == ["X"]:
             return {"X": rows.astype(dtype)}
-        word, given = missing_word(encoder), {}
+        word, inputs = missing_word(encoder), {}
         for name, column, values in zip(names, encoder.columns, rows.T):
             kind = _input_type(column, dtype)
             if kind == "str":
                 values = np.array([word if value is None else value for value in values], dtype=object)
-            given[name] = values.astype(object if kind == "str" else kind)[:, None]
-        return given
+            inputs[name] = values.astype(object if kind == "str" else kind)[:, None]
+        return inputs
 
 
 def _input_type(column: Column, dtype: str) -> str:
@@ -106,23 +104,23 @@ def _input_type(column: Column, dtype: str) -> str:
 
 
 def _encode_numbers(graph: Graph, columns: list[Column], numbers: str) -> list[str]:
-    lost = [j for j, column in enumerate(columns) if column.missing is not None]
+    may_miss = [j for j, column in enumerate(columns) if column.missing is not None]
     parts = []
-    if lost:
+    if may_miss:
         mask = graph.node("IsNaN", numbers)
-        # NaN where a number may not be missing: the row stays wrong to see, and is not filled by stealth.
+        # A number that may not be missing stays NaN, so that the error shows instead of being filled silently.
         fill = [np.nan if column.missing is None else column.fill for column in columns]
         numbers = graph.node("Where", mask, graph.constant("fill", np.array([fill])), numbers)
-        marks = graph.node("Gather", mask, graph.constant("columns", np.array(lost)), axis=1)
-        parts.append(graph.cast(marks, graph.dtype))
+        indicators = graph.node("Gather", mask, graph.constant("columns", np.array(may_miss)), axis=1)
+        parts.append(graph.cast(indicators, graph.dtype))
     ends = {
         "Max": [-np.inf if column.lower is None else column.lower for column in columns],
         "Min": [np.inf if column.upper is None else column.upper for column in columns],
     }
     steps = {"Sub": [column.center for column in columns], "Mul": [column.scale for column in columns], **ends}
-    nothing = {"Sub": 0.0, "Mul": 1.0, "Max": -np.inf, "Min": np.inf}
+    neutral = {"Sub": 0.0, "Mul": 1.0, "Max": -np.inf, "Min": np.inf}
     for operator, values in steps.items():
-        if any(value != nothing[operator] for value in values):
+        if any(value != neutral[operator] for value in values):
             numbers = graph.node(operator, numbers, graph.constant(operator.lower(), np.array([values])))
     return [numbers, *parts]
 
@@ -136,10 +134,10 @@ def _encode_categories(graph: Graph, column: Column, name: str, word: str) -> li
         parts.append(graph.cast(graph.node("Equal", name, write("categories", known)), graph.dtype))
     if column.missing is not None:
         if strings:
-            mark = graph.node("Equal", name, graph.constant("missing", np.array([[word]], dtype=object)))
+            indicator = graph.node("Equal", name, graph.constant("missing", np.array([[word]], dtype=object)))
         else:
-            mark = graph.node("IsNaN", name)
-        parts.append(graph.cast(mark, graph.dtype))
+            indicator = graph.node("IsNaN", name)
+        parts.append(graph.cast(indicator, graph.dtype))
     return parts
 
 

@@ -1,8 +1,8 @@
-"""What both ONNX forms share: a graph under construction, its numbers, and a way to run it.
+"""Builds and runs an ONNX graph.
 
-Numbers are rounded to the type of the graph once, here, and one that the type cannot hold
-is refused by name. Values inside a graph are named with a leading slash, which no input
-has, so that columns may be called anything.
+Numbers are rounded to the type of the graph once, here, and a number that the type cannot
+hold is refused by name. Values inside a graph have names with a leading slash, which no input
+has, so that columns may have any name.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ML = "ai.onnx.ml"
 
 
 class Graph:
-    """Nodes, constants, inputs and outputs of an ONNX model, written down one after another.
+    """Collects the nodes, constants, inputs and outputs of an ONNX model.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Graph:
         return name
 
     def output(self, name: str, source: str, dtype: str, width: int | None = None) -> None:
-        """Make a value an output of shape (N, width), or (N,), by giving it the name."""
+        """Make a value an output of shape (N, width), or (N,), by renaming it."""
         for node in self.nodes:
             for ends in (node.input, node.output):
                 ends[:] = [name if end == source else end for end in ends]
@@ -64,10 +64,10 @@ class Graph:
         self.outputs.append(self.onnx.helper.make_tensor_value_info(name, self._type(dtype), shape))
 
     def node(self, operator: str, *sources: str, domain: str = "", **attributes: Any) -> str:
-        """Add an operator with one result; give back the name of the result."""
+        """Add an operator with one result; returns the name of the result."""
         name = f"/{operator}_{len(self.nodes)}"
-        made = self.onnx.helper.make_node(operator, list(sources), [name], name=name, domain=domain, **attributes)
-        self.nodes.append(made)
+        node = self.onnx.helper.make_node(operator, list(sources), [name], name=name, domain=domain, **attributes)
+        self.nodes.append(node)
         return name
 
     def cast(self, source: str, dtype: str) -> str:
@@ -75,16 +75,16 @@ class Graph:
         return self.node("Cast", source, to=self._type(dtype))
 
     def constant(self, what: str, array: Any) -> str:
-        """Add a constant: floats in the type of the graph, other arrays as they are."""
+        """Add a constant: floats in the type of the graph, other arrays unchanged."""
         name = f"/{what}_{len(self.constants)}"
         array = np.asarray(array)
         if array.dtype.kind in "UO":
             text = [str(value).encode() for value in array.ravel().tolist()]
-            made = self.onnx.helper.make_tensor(name, self.onnx.TensorProto.STRING, array.shape, text)
+            tensor = self.onnx.helper.make_tensor(name, self.onnx.TensorProto.STRING, array.shape, text)
         else:
             array = self.rounded(what, array) if array.dtype.kind == "f" else array
-            made = self.onnx.numpy_helper.from_array(np.ascontiguousarray(array), name)
-        self.constants.append(made)
+            tensor = self.onnx.numpy_helper.from_array(np.ascontiguousarray(array), name)
+        self.constants.append(tensor)
         return name
 
     def exact_constant(self, what: str, array: Floats) -> str:
@@ -97,28 +97,28 @@ class Graph:
         """Round numbers to the type of the graph."""
         with np.errstate(over="ignore", under="ignore"):
             rounded = array.astype(self.dtype)
-        lost = np.isfinite(array) & ~np.isfinite(rounded)
-        if lost.any():
+        overflow = np.isfinite(array) & ~np.isfinite(rounded)
+        if overflow.any():
             raise ExportError(
-                f"{what} of the tree is {array[lost][0]}, beyond the range of {self.dtype}; use dtype='float64'."
+                f"{what} of the tree is {array[overflow][0]}, beyond the range of {self.dtype}; use dtype='float64'."
             )
         return rounded
 
-    def finish(self, about: str, notes: Mapping[str, Any], *, opset: int, ml: int | None = None) -> bytes:
-        """Close the graph, check it, and write the file."""
+    def finish(self, about: str, metadata: Mapping[str, Any], *, opset: int, ml: int | None = None) -> bytes:
+        """Check the graph and return the content of the file."""
         from dtsemnet import __version__
 
         helper = self.onnx.helper
         graph = helper.make_graph(self.nodes, "tree", self.inputs, self.outputs, self.constants)
         versions = [helper.make_opsetid("", opset)] + ([] if ml is None else [helper.make_opsetid(ML, ml)])
-        # The oldest file format that knows the operators, so that old readers take it.
-        made = helper.make_model(
+        # The oldest file format that knows the operators, so that old readers accept it.
+        model = helper.make_model(
             graph, opset_imports=versions, ir_version=helper.find_min_ir_version_for(versions),
             producer_name="dtsemnet", producer_version=__version__, doc_string=about,
         )  # fmt: skip
-        helper.set_model_props(made, {key: json.dumps(note, ensure_ascii=False) for key, note in notes.items()})
-        self.onnx.checker.check_model(made, full_check=True)
-        content: bytes = made.SerializeToString()
+        helper.set_model_props(model, {key: json.dumps(value, ensure_ascii=False) for key, value in metadata.items()})
+        self.onnx.checker.check_model(model, full_check=True)
+        content: bytes = model.SerializeToString()
         return content
 
     def _type(self, dtype: str) -> int:

@@ -1,31 +1,47 @@
 """A tree as an SMT-LIB 2 script, over the real numbers.
 
 Every double is a rational number, so the script states the tree exactly: one constant for
-each column, the features, the score of each split, the leaf, and the outputs as functions of
-them. Its arithmetic is that of the reals and not of doubles: it agrees with the tree on every
-row that is not within the rounding bound of a split. Append ``assert`` and ``(check-sat)`` to
-ask for a row with a property, or to prove that there is none.
+each feature, the score of each split, the leaf, and the outputs as functions of them. Its
+arithmetic is that of the reals and not of doubles: it agrees with the tree on every row that
+is not within the rounding bound of a split. Append ``assert`` and ``(check-sat)`` to search
+for a row with a property, or to prove that there is none.
+
+The check reads the script back through z3, which parses it and checks its sorts, and turns
+the terms that z3 returns into functions of a row. Doubles are dyadic, ``m * 2**e``, and so are
+their sums and products, which integers compute exactly; a choice evaluates only the branch
+that it takes. That is many times faster than to let z3 evaluate all terms for every row, and
+as exact.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import logging
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from dtsemnet.arrays import Floats
-from dtsemnet.export.artefact import Artefact
+from dtsemnet.arrays import Array, Floats
+from dtsemnet.export.artefact import Answer, Artefact
 from dtsemnet.export.check import checked
-from dtsemnet.export.smt.evaluation import can_check, make_answer
-from dtsemnet.export.terms import features_of
-from dtsemnet.tree import Column, Model, TanhScale, Tree, as_model
+from dtsemnet.tree import Column, Encoder, Model, TanhScale, Tree, as_model
 
-__all__ = ["Symbols", "to_smt2"]
+__all__ = ["constants_of", "symbols_of", "to_smt2"]
+
+MOST_PRODUCTS = 50_000
+"""Products in a script that the exporter checks: with more the check would take minutes."""
+
+Dyadic = tuple[int, int]
+"""A number m * 2**e, as (m, e)."""
+Row = dict[Any, Any]
+"""Values of the constants by name, and of the terms that occur again by their id in z3."""
+Term = Callable[[Row], Any]
+
+logger = logging.getLogger("dtsemnet")
 
 _HEAD = """; A decision tree, written by dtsemnet {version}.
-; Real arithmetic: agrees with the tree on every row not within rounding of a split.
+; Real arithmetic: agrees with the tree on every row that is not within rounding of a split.
 ; Append what you want to know, for example (assert (= leaf 0)) (check-sat) (get-model).
 """
 
@@ -43,11 +59,11 @@ def to_smt2(tree: Any, X: Any = None) -> Artefact:
     -------
     Artefact
         The script declares for a column ``age`` the Real ``|x:age|``, for a category ``red`` of ``colour`` the Bool
-        ``|x:colour=red|`` (at most one holds), and ``|missing:age|`` where values may be missing; ``|``, backslash and
+        ``|x:colour=red|`` (at most one holds), and ``|missing:age|`` if values may be missing; ``|``, backslash and
         control characters in names become ``_``. It defines the Int ``leaf``, the Reals ``score.0``, ..., and
         ``class`` (Int) with ``probability.0``, ... or ``output.0``, ... Outputs squashed by tanh are given before it:
-        tanh grows, so a bound on one is a bound on the other. The check runs where z3 is installed and there are
-        no more than 50,000 products; else the report is None and a warning is logged.
+        tanh grows, so a bound on one is a bound on the other. The check runs if z3 is installed and there are no
+        more than 50,000 products; otherwise the report is None and a warning is logged.
 
     Examples
     --------
@@ -60,103 +76,90 @@ def to_smt2(tree: Any, X: Any = None) -> Artefact:
     True
     """
     model = as_model(tree)
-    symbols = Symbols.of(model)
-    text = _write(model, symbols)
-    answer = make_answer(model, symbols, text)
+    text = _write(model)
+
+    def answer(rows: Array) -> Answer:
+        return _run(model, text, rows)
+
     artefact = Artefact("SMT-LIB", text, exact=False, answer=answer, unit=2.0**-53)
-    return checked(model, artefact, X) if can_check(model) else artefact
+    return checked(model, artefact, X) if _can_check(model) else artefact
 
 
-@dataclass(frozen=True)
-class Symbols:
-    """What the script calls its constants and functions."""
+def symbols_of(encoder: Encoder) -> list[str]:
+    """Name the constant of each feature: a Real for a number, a Bool for a category or a missing value.
 
-    number: dict[int, str]
-    """By place of the column."""
-    missing: dict[int, str]
-    category: dict[int, list[str]]
-    outputs: list[str]
-
-    @classmethod
-    def of(cls, model: Model) -> Symbols:
-        """Name the columns of a model."""
-        taken: set[str] = set()
-        number, missing, category = {}, {}, {}
-        for j, column in enumerate(model.encoder.columns):
-            if column.categories is None:
-                number[j] = _symbol(f"x:{column.name}", taken)
-            else:
-                category[j] = [_symbol(f"x:{column.name}={value}", taken) for value in column.categories]
-            if column.missing is not None:
-                missing[j] = _symbol(f"missing:{column.name}", taken)
-        word = "probability" if model.is_classifier else "output"
-        return cls(number, missing, category, [f"{word}.{o}" for o in range(model.tree.n_outputs)])
+    Examples
+    --------
+    >>> symbols_of(Encoder([Column("age", missing="indicator"), Column("colour", categories=["red"])]))
+    ['|x:age|', '|missing:age|', '|x:colour=red|']
+    """
+    taken: set[str] = set()
+    symbols = []
+    for feature in encoder.features:
+        label = f"{'missing' if feature.kind == 'missing' else 'x'}:{feature.column.name}"
+        label += f"={feature.category}" if feature.kind == "category" else ""
+        plain = "".join("_" if letter in "|\\" or not letter.isprintable() else letter for letter in label)
+        symbol, count = plain, 1
+        while symbol in taken:
+            count += 1
+            symbol = f"{plain} ({count})"
+        taken.add(symbol)
+        symbols.append(f"|{symbol}|")
+    return symbols
 
 
-def _symbol(text: str, taken: set[str]) -> str:
-    plain = "".join("_" if letter in "|\\" or not letter.isprintable() else letter for letter in text)
-    name, number = plain, 2
-    while name in taken:
-        name, number = f"{plain} ({number})", number + 1
-    taken.add(name)
-    return f"|{name}|"
+def _output_names(model: Model) -> list[str]:
+    kind = "probability" if model.is_classifier else "output"
+    return [f"{kind}.{o}" for o in range(model.tree.n_outputs)]
 
 
-def _write(model: Model, symbols: Symbols) -> str:
+def _write(model: Model) -> str:
     from dtsemnet import __version__
 
-    tree = model.tree
+    tree, symbols = model.tree, symbols_of(model.encoder)
     lines = [_HEAD.format(version=__version__)]
     if isinstance(model.output, TanhScale):
         lines.append("; Outputs are given before the map low + (tanh(v) + 1) / 2 * (high - low).\n")
     if tree.class_names is not None:
         shown = (f"{c} is {_comment(name)}" for c, name in enumerate(tree.class_names))
         lines.append(f"; Classes: {', '.join(shown)}\n")
-    lines.append("(set-logic QF_LIRA)\n")
-    terms = _features(model, symbols)
-    lines += _declarations(model, symbols)
-    lines += [_define(f"feature.{k}", "Real", term) for k, term in enumerate(terms) if not term.startswith("|")]
-    names = [term if term.startswith("|") else f"feature.{k}" for k, term in enumerate(terms)]
+    lines += ["(set-logic QF_LIRA)\n", *_declarations(model.encoder, symbols)]
+    names = list(symbols)
+    for k, term in _encoded(model.encoder, symbols).items():
+        names[k] = f"feature.{k}"
+        lines.append(_define(names[k], "Real", term))
     for i in range(tree.n_splits):
         lines.append(_define(f"score.{i}", "Real", _sum(names, tree.weight[i], tree.bias[i])))
     lines.append(_define("leaf", "Int", _nest(tree, [str(k) for k in range(tree.n_leaves)])))
     if tree.class_names is not None:
         lines.append(_define("class", "Int", _nest(tree, [str(c) for c in tree.leaf_class])))
-    for o, name in enumerate(symbols.outputs):
+    for o, name in enumerate(_output_names(model)):
         lines.append(_define(name, "Real", _nest(tree, [_leaf(tree, names, k, o) for k in range(tree.n_leaves)])))
     return "".join(lines)
 
 
-def _declarations(model: Model, symbols: Symbols) -> list[str]:
+def _declarations(encoder: Encoder, symbols: list[str]) -> list[str]:
     lines = []
-    for j in range(model.encoder.n_columns):
-        if j in symbols.number:
-            lines.append(f"(declare-const {symbols.number[j]} Real)\n")
-        marks = symbols.category.get(j, []) + ([symbols.missing[j]] if j in symbols.missing else [])
-        lines += [f"(declare-const {mark} Bool)\n" for mark in marks]
-        if j in symbols.category:
+    for column, features in zip(encoder.columns, encoder.features_of_column):
+        for feature, symbol in zip(encoder.features[features], symbols[features]):
+            lines.append(f"(declare-const {symbol} {'Real' if feature.kind == 'number' else 'Bool'})\n")
+        if column.categories is not None:  # at most one of the categories and "missing" holds
+            marks = symbols[features]
             pairs = [(a, b) for k, a in enumerate(marks) for b in marks[k + 1 :]]
             lines += [f"(assert (not (and {a} {b})))\n" for a, b in pairs]
     return lines
 
 
-def _features(model: Model, symbols: Symbols) -> list[str]:
-    """One term a feature; a column that is handed on is its own name."""
-    terms = []
-    for feature in features_of(model.encoder):
-        j, column = feature.place, feature.column
-        if feature.kind == "number":
-            term = _number(column, symbols.number[j], symbols.missing.get(j))
-        elif feature.kind == "missing":
-            term = f"(ite {symbols.missing[j]} 1.0 0.0)"
-        else:
-            term = f"(ite {symbols.category[j][_place(column, feature.category)]} 1.0 0.0)"
-        terms.append(term)
+def _encoded(encoder: Encoder, symbols: list[str]) -> dict[int, str]:
+    """Write the features that are not a column as it is, by their index."""
+    terms = {}
+    for feature, symbol in zip(encoder.features, symbols):
+        if feature.kind != "number":
+            terms[feature.index] = f"(ite {symbol} 1.0 0.0)"
+        elif not feature.column.is_identity:
+            missing = None if feature.column.missing is None else symbols[feature.index + 1]
+            terms[feature.index] = _number(feature.column, symbol, missing)
     return terms
-
-
-def _place(column: Column, category: Any) -> int:
-    return list(column.categories or ()).index(category)
 
 
 def _number(column: Column, name: str, missing: str | None) -> str:
@@ -178,7 +181,7 @@ def _clip(term: str, lower: float | None, upper: float | None) -> str:
 
 
 def _leaf(tree: Tree, names: list[str], leaf: int, output: int) -> str:
-    """What a leaf answers: a number, or its linear model clipped to its guard."""
+    """Write an output of a leaf: a number, or its linear model clipped to its guard."""
     value = tree.value[leaf, output]
     coef = np.zeros(tree.n_features) if tree.coef is None else tree.coef[leaf, output]
     ends = [None if not np.isfinite(end[leaf, output]) else float(end[leaf, output]) for end in tree.guard]
@@ -191,7 +194,7 @@ def _sum(names: list[str], weight: Floats, bias: float) -> str:
 
 
 def _nest(tree: Tree, answers: list[str]) -> str:
-    """The tree as nested choices, from the bottom up: children have higher numbers."""
+    """Write the tree as nested choices, from the bottom up: children have higher numbers than their parent."""
     node: dict[int, str] = {~k: answer for k, answer in enumerate(answers)}
     for i in range(tree.n_splits - 1, -1, -1):
         left, right = tree.topology.children[i].tolist()
@@ -204,7 +207,7 @@ def _define(name: str, sort: str, term: str) -> str:
 
 
 def _rational(number: float) -> str:
-    """A double as it is: every one is a fraction of two integers."""
+    """Write a double as the fraction of two integers that it is."""
     fraction = Fraction(float(number))
     size = f"{abs(fraction.numerator)}.0"
     if fraction.denominator != 1:
@@ -214,3 +217,158 @@ def _rational(number: float) -> str:
 
 def _comment(name: Any) -> str:
     return "".join(letter if letter.isprintable() else " " for letter in str(name))
+
+
+def _can_check(model: Model) -> bool:
+    """Whether the script can be checked within seconds; if not, log why."""
+    tree = model.tree
+    n_products = np.count_nonzero(tree.weight) + (0 if tree.coef is None else np.count_nonzero(tree.coef))
+    why_not = None
+    try:
+        import z3  # type: ignore[import-untyped,unused-ignore]  # noqa: F401
+    except ImportError:
+        why_not = "z3 is not installed (pip install z3-solver)"
+    else:
+        if n_products > MOST_PRODUCTS:
+            why_not = f"it has {n_products:,} products; check_export(tree, artefact) checks it, which takes minutes"
+    if why_not is not None:
+        logger.warning("the SMT-LIB script was not checked: %s", why_not)
+    return why_not is None
+
+
+def _run(model: Model, text: str, rows: Array) -> Answer:
+    """Send rows through the script."""
+    leaf_term, *output_terms = _read(text, _output_names(model))
+    leaf, output = np.empty(len(rows), dtype=np.int64), np.empty((len(rows), model.tree.n_outputs))
+    symbols = symbols_of(model.encoder)
+    for i, values in enumerate(rows.tolist()):
+        row = constants_of(model.encoder, symbols, values)
+        leaf[i] = _float(leaf_term(row))
+        output[i] = [_float(term(row)) for term in output_terms]
+    return Answer(leaf, model.output(output))
+
+
+def constants_of(encoder: Encoder, symbols: list[str], values: list[Any]) -> Row:
+    """Find the values of the constants for a row, by name."""
+    row: Row = {}
+    for feature, symbol in zip(encoder.features, symbols):
+        value = values[feature.column_index]
+        missing = value is None or value != value
+        if feature.kind == "number":
+            row[symbol[1:-1]] = _dyadic(0.0 if missing else float(value))
+        else:
+            row[symbol[1:-1]] = missing if feature.kind == "missing" else not missing and value == feature.category
+    return row
+
+
+def _read(text: str, output_names: list[str]) -> list[Term]:
+    """Let z3 parse the script; leaf and outputs are read off equations, since z3 returns assertions only."""
+    import z3
+
+    wanted = [("leaf", "Int"), *((name, "Real") for name in output_names)]
+    asks = "".join(f"(declare-const ask.{k} {sort})\n" for k, (_, sort) in enumerate(wanted))
+    asks += "".join(f"(assert (= ask.{k} {name}))\n" for k, (name, _) in enumerate(wanted))
+    equations = z3.parse_smt2_string(text + asks)[-len(wanted) :]
+    known: dict[int, Term] = {}
+    return [_compile(equation.arg(1), known) for equation in equations]
+
+
+def _compile(term: Any, known: dict[int, Term]) -> Term:
+    """Turn a term of z3 into a function of a row; shared terms are one function."""
+    import z3
+
+    identity = term.get_id()
+    if identity in known:
+        return known[identity]
+    if z3.is_rational_value(term) or z3.is_int_value(term):
+        value = _dyadic(term.as_fraction() if z3.is_rational_value(term) else term.as_long())
+        made: Term = lambda row: value  # noqa: E731
+    elif term.num_args() == 0:
+        name = term.decl().name()
+        made = lambda row: row[name]  # noqa: E731
+    else:
+        parts = [_compile(part, known) for part in term.children()]
+        made = _remembered(identity, _OPERATORS[term.decl().name()](parts))
+    known[identity] = made
+    return made
+
+
+def _remembered(identity: int, term: Term) -> Term:
+    def remembered(row: Row) -> Any:
+        if identity not in row:
+            row[identity] = term(row)
+        return row[identity]
+
+    return remembered
+
+
+def _choose(parts: list[Term]) -> Term:
+    test, yes, no = parts
+    return lambda row: yes(row) if test(row) else no(row)
+
+
+def _add(parts: list[Term]) -> Term:
+    return lambda row: _total([part(row) for part in parts])
+
+
+def _subtract(parts: list[Term]) -> Term:
+    first, *rest = parts
+    if not rest:
+        return lambda row: _negative(first(row))
+    return lambda row: _total([first(row), *(_negative(part(row)) for part in rest)])
+
+
+def _multiply(parts: list[Term]) -> Term:
+    def product(row: Row) -> Dyadic:
+        (m, e), (n, f) = (part(row) for part in parts)
+        return m * n, e + f
+
+    return product
+
+
+def _divide(parts: list[Term]) -> Term:
+    def quotient(row: Row) -> Dyadic:
+        (m, e), (n, f) = (part(row) for part in parts)
+        assert n & (n - 1) == 0  # the denominator of a double is a power of two
+        return m, e - f - (n.bit_length() - 1)
+
+    return quotient
+
+
+def _compare(parts: list[Term], sign: int) -> Term:
+    one, other = parts
+    return lambda row: sign * _total([one(row), _negative(other(row))])[0] > 0
+
+
+_OPERATORS: dict[str, Callable[[list[Term]], Term]] = {
+    "if": _choose,
+    "+": _add,
+    "-": _subtract,
+    "*": _multiply,
+    "/": _divide,
+    ">": lambda parts: _compare(parts, 1),
+    "<": lambda parts: _compare(parts, -1),
+}
+
+
+def _total(terms: list[Dyadic]) -> Dyadic:
+    low = min(e for _, e in terms)
+    return sum(m << (e - low) for m, e in terms), low
+
+
+def _negative(number: Dyadic) -> Dyadic:
+    return -number[0], number[1]
+
+
+def _dyadic(number: Any) -> Dyadic:
+    top, bottom = number.as_integer_ratio()
+    return top, 1 - bottom.bit_length()
+
+
+def _float(number: Dyadic) -> float:
+    """The nearest double."""
+    m, e = number
+    try:
+        return float(m << e) if e >= 0 else m / (1 << -e)
+    except OverflowError:
+        return float("inf") if m > 0 else float("-inf")

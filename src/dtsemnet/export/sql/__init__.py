@@ -1,35 +1,40 @@
 """A tree as one SQL expression: ``SELECT <expression> FROM t``.
 
-A split is a CASE, a leaf what it answers. Sums are written in the documented order, and
+A split is a CASE, a leaf is what it predicts. Sums are written in the documented order, and
 every double exactly, so a database with IEEE doubles answers as the tree does, bit for
 bit. A comparison with NULL or NaN is not false but unknown, or even true, so rows that the
-tree refuses (a missing or infinite number, a sum that overflows both ways) are sifted out
+tree refuses (a missing or infinite number, a sum that overflows both ways) are sorted out
 first: the expression is NULL for them, never a leaf that they did not reach.
+
+The check runs the expression in sqlite, which comes with Python.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from dtsemnet.arrays import Array, Floats
 from dtsemnet.export.artefact import Answer, Artefact
 from dtsemnet.export.check import checked
-from dtsemnet.export.sql.literals import NAN, category, double, guard, identifier, mark, number
-from dtsemnet.export.sql.sqlite import query
-from dtsemnet.export.terms import features_of, ordered_sum
+from dtsemnet.export.sql.literals import NAN, acceptance, category, condition, double, identifier, number
+from dtsemnet.kernels.routing import LANES
 from dtsemnet.tree import Model, TanhScale, as_model
 from dtsemnet.tree._validate import Scalar
 
-__all__ = ["to_sql"]
+__all__ = ["ordered_sum", "query", "to_sql"]
+
+Term = TypeVar("Term")
 
 _NESTED = 10
 """Levels written as CASE inside CASE; sqlite's parser has room for about 15."""
 _SATURATED = 40.0
-"""tanh is 1 to the last bit far before this, and its exponential stays in range."""
+"""tanh is 1 to the last bit long before this, and its exponential stays in range."""
 
 
 def to_sql(tree: Any, X: Any = None, *, output: str = "predict", table: str | None = None) -> Artefact:
@@ -42,11 +47,11 @@ def to_sql(tree: Any, X: Any = None, *, output: str = "predict", table: str | No
         Rows on which sqlite's answers are compared with the tree's, beside the probes of :func:`check_export`.
     output : {"predict", "leaf", "proba"}, default="predict"
         What the expression gives: the class or the number predicted, the number of the leaf, or the probabilities
-        of the classes. Where that is more than one number it is a list of expressions for SELECT, each with a name:
-        the class, or ``output_0``, ``output_1``, ...
+        of the classes. Several numbers are a list of expressions for SELECT, each with a name: the class, or
+        ``output_0``, ``output_1``, ...
     table : str, optional
-        Name of the table, put before each column. Good to have in sqlite, which takes a quoted name that it does not
-        find for a string.
+        Name of the table, put before each column. Useful in sqlite, which takes a quoted name that it does not find
+        for a string.
 
     Returns
     -------
@@ -70,25 +75,25 @@ def to_sql(tree: Any, X: Any = None, *, output: str = "predict", table: str | No
     if output not in ("predict", "leaf", "proba") or (output == "proba" and not model.is_classifier):
         raise ValueError(f"output must be 'predict', 'leaf', or 'proba' for a classifier, got {output!r}.")
     names = [column.name for column in model.encoder.columns]
-    folded = [name.lower() for name in names]
-    for place, name in enumerate(folded):
-        if name in folded[:place]:
-            twin = names[folded.index(name)]
-            raise ValueError(f"SQL reads the columns {twin!r} and {names[place]!r} as one; rename one of them.")
+    by_folded: dict[str, str] = {}
+    for name in names:
+        twin = by_folded.setdefault(name.lower(), name)
+        if twin != name:
+            raise ValueError(f"SQL reads the columns {twin!r} and {name!r} as one; rename one of them.")
     writer = _Writer(model, "" if table is None else f"{identifier(table)}.")
     expression = writer.write(output)
     one = output == "leaf" or (output == "predict" and model.is_classifier)
     n_values = 1 if one else model.tree.n_outputs
 
     def answer(rows: Array) -> Answer:
-        told = query(names, rows, expression, "rows" if table is None else table, n_values)
+        values = query(names, rows, expression, "rows" if table is None else table, n_values)
         if output == "leaf":
-            return Answer(leaf=np.array([-1 if leaf is None else leaf for (leaf,) in told], dtype=np.int64))
+            return Answer(leaf=np.array([-1 if leaf is None else leaf for (leaf,) in values], dtype=np.int64))
         if output == "predict" and model.is_classifier:
             label = np.empty(len(rows), dtype=object)
-            label[:] = [writer.labels.get(word) for (word,) in told]
+            label[:] = [writer.labels.get(word) for (word,) in values]
             return Answer(label=label)
-        return Answer(output=np.array(told, dtype=np.float64).reshape(len(rows), -1))
+        return Answer(output=np.array(values, dtype=np.float64).reshape(len(rows), -1))
 
     return checked(model, Artefact("SQL", expression, exact=True, answer=answer), X)
 
@@ -98,11 +103,11 @@ class _Writer:
 
     def __init__(self, model: Model, table: str) -> None:
         self.model, self.tree, self.table = model, model.tree, table
-        self.features = features_of(model.encoder)
-        self.is_number = [given.kind == "number" for given in self.features]
-        self.text = [number(f.column, table) if f.kind == "number" else mark(f, table) for f in self.features]
-        bounded = [None not in (given.column.lower, given.column.upper) for given in self.features]
-        self.is_open = [number and not ends for number, ends in zip(self.is_number, bounded)]
+        features = model.encoder.features
+        self.is_number = [feature.kind == "number" for feature in features]
+        self.text = [number(f.column, table) if f.kind == "number" else condition(f, table) for f in features]
+        # Whether a feature can be so large that its product with a weight overflows.
+        self.is_open = [f.kind == "number" and None in (f.column.lower, f.column.upper) for f in features]
 
     def write(self, output: str) -> str:
         if output == "leaf":
@@ -122,19 +127,19 @@ class _Writer:
 
     @cached_property
     def labels(self) -> dict[Scalar, Scalar]:
-        """What the expression says for each class: the label, or its text where labels are of several types."""
+        """Labels of the classes by what the expression gives: the label, or its text if labels have several types."""
         labels = self.tree.class_names or ()
         kinds = {bool if isinstance(name, bool) else str if isinstance(name, str) else float for name in labels}
         words: dict[Scalar, Scalar] = {(name if len(kinds) == 1 else str(name)): name for name in labels}
         if len(words) < len(labels):
-            raise ValueError(f"classes {list(labels)} are alike as text, and SQL has one type a column; rename them.")
+            raise ValueError(f"classes {list(labels)} are alike as text, and an SQL column has one type; rename them.")
         return words
 
     def _route(self, leaf: Callable[[int], str]) -> str:
-        conditions = [guard(column, self.table) for column in self.model.encoder.columns]
-        found = [condition for condition in conditions if condition is not None]
+        columns = [column for column in self.model.encoder.columns if column.categories is None]
+        conditions = [acceptance(column, self.table) for column in columns]
         body = self._node(0 if self.tree.n_splits else -1, leaf, 0)
-        return f"CASE WHEN {_all(found)} THEN\n{body}\nEND" if found else body
+        return f"CASE WHEN {_all(conditions)} THEN\n{body}\nEND" if conditions else body
 
     def _node(self, node: int, leaf: Callable[[int], str], depth: int) -> str:
         if node < 0:
@@ -197,6 +202,42 @@ class _Writer:
         return f"CASE {' '.join(cases)} ELSE {linear} END" if cases else linear
 
 
+def ordered_sum(terms: Mapping[int, Term], add: Callable[[Term, Term], Term]) -> Term | None:
+    """Join the terms of a sum in the documented order.
+
+    Parameters
+    ----------
+    terms : mapping of int to term
+        The products ``w[j] * x[j]`` by the place ``j`` of their feature; places that are absent are zero.
+    add : callable
+        Joins two terms.
+
+    Returns
+    -------
+    term, or None if there is none
+
+    Examples
+    --------
+    >>> ordered_sum({0: "a", 3: "b", 8: "c", 16: "d"}, lambda one, other: f"({one} + {other})")
+    '(((a + d) + c) + b)'
+    """
+    lanes: list[Term | None] = [None] * LANES
+    for j in sorted(terms):
+        lanes[j % LANES] = _join(lanes[j % LANES], terms[j], add)
+    half = LANES // 2
+    while half:
+        for k in range(half):
+            lanes[k] = _join(lanes[k], lanes[k + half], add)
+        half //= 2
+    return lanes[0]
+
+
+def _join(one: Term | None, other: Term | None, add: Callable[[Term, Term], Term]) -> Term | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return add(one, other)
+
+
 def _add(one: tuple[str, bool], other: tuple[str, bool]) -> tuple[str, bool]:
     """Join two terms; a sum is read from the left, so only a right part that is a sum needs parentheses."""
     return f"{one[0]} + ({other[0]})" if other[1] else f"{one[0]} + {other[0]}", True
@@ -208,3 +249,64 @@ def _all(conditions: list[str]) -> str:
         return " AND ".join(conditions)
     half = len(conditions) // 2
     return f"({_all(conditions[:half])}) AND ({_all(conditions[half:])})"
+
+
+def query(columns: Sequence[str], rows: Array, expression: str, table: str, n_values: int = 1) -> list[tuple[Any, ...]]:
+    """Select an expression from a table of rows, in sqlite.
+
+    sqlite collects the constants of a statement to compute them once, and looks for each among those it has: time that
+    grows with the square of their number, a second at five thousand weights. It does not do so inside a trigger, so
+    that is where the expression runs.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        Names of the columns.
+    rows : table
+        Rows as :func:`dtsemnet.export.probes.read_table` returns them; sqlite stores None and NaN as NULL.
+    expression : str
+        One expression, or several with commas between them.
+    table : str
+        Name of the table.
+    n_values : int, default=1
+        Number of expressions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> query(["a", "b"], np.array([[1.0, 2.0], [3.0, np.nan]]), '"a" + "b"', "t")
+    [(3.0,), (None,)]
+    """
+    connection = sqlite3.connect(":memory:")
+    try:
+        connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, 10**9)
+        connection.execute(f"CREATE TABLE {identifier(table)} ({', '.join(map(identifier, columns))})")
+        marks = ", ".join("?" * len(columns))
+        connection.executemany(f"INSERT INTO {identifier(table)} VALUES ({marks})", rows.tolist())
+        _need_exp(connection)
+        return _select(connection, expression, identifier(table), n_values)
+    except sqlite3.Error as error:
+        raise ValueError(
+            f"sqlite cannot run this expression of {len(expression):,} characters: {error}. Use a smaller "
+            f"tree: prune it, or drop columns."
+        ) from error
+    finally:
+        connection.close()
+
+
+def _select(connection: sqlite3.Connection, expression: str, table: str, n_values: int) -> list[tuple[Any, ...]]:
+    answers, start = (identifier(f"dtsemnet {word}") for word in ("answers", "start"))
+    connection.execute(f"CREATE TABLE {answers} ({', '.join(f'value{k}' for k in range(n_values))})")
+    connection.execute(f"CREATE TABLE {start} (now)")
+    select = f"SELECT {expression} FROM {table} ORDER BY {table}.rowid"
+    connection.execute(f"CREATE TRIGGER run AFTER INSERT ON {start} BEGIN INSERT INTO {answers} {select}; END")
+    connection.execute(f"INSERT INTO {start} VALUES (1)")
+    return connection.execute(f"SELECT * FROM {answers} ORDER BY rowid").fetchall()
+
+
+def _need_exp(connection: sqlite3.Connection) -> None:
+    """Add EXP if sqlite was built without it; a database without it needs the same."""
+    try:
+        connection.execute("SELECT EXP(0e0)")
+    except sqlite3.OperationalError:
+        connection.create_function("EXP", 1, math.exp, deterministic=True)

@@ -1,4 +1,4 @@
-"""The words of SQL: names, literals, and the features of an encoder as expressions.
+"""Names and literals of SQL, and the features of an encoder as expressions.
 
 Databases differ in how they read decimals: sqlite 3.40 misreads one literal of 17 digits in
 ten thousand by its last bit, duckdb takes 0.1 for a DECIMAL, PostgreSQL 1e0 for a NUMERIC.
@@ -12,14 +12,13 @@ from __future__ import annotations
 from decimal import Decimal
 from fractions import Fraction
 
-from dtsemnet.export.terms import Feature
-from dtsemnet.tree import Column
+from dtsemnet.tree import Column, Feature
 from dtsemnet.tree._validate import Scalar
 
-__all__ = ["NAN", "category", "double", "guard", "identifier", "mark", "number", "text"]
+__all__ = ["NAN", "acceptance", "category", "condition", "double", "identifier", "number", "text"]
 
 NAN = "NULLIF(CAST('NaN' AS DOUBLE PRECISION), 0e0)"
-"""NaN where there is such a number; NULL in sqlite, which casts the word to 0."""
+"""NaN in databases that have it; NULL in sqlite, which casts the word to 0."""
 
 _LARGEST = 62  # 2**62 is the largest power of two that a 64-bit integer holds
 
@@ -47,7 +46,7 @@ def text(value: str) -> str:
 
 
 def double(value: float) -> str:
-    """Write a double so that every database reads that very number.
+    """Write a double so that every database reads exactly that number.
 
     Examples
     --------
@@ -55,7 +54,7 @@ def double(value: float) -> str:
     ('3e0', '-41.5e0', '(CAST(3602879701896397 AS DOUBLE PRECISION) / 36028797018963968e0)')
     """
     short = repr(value)
-    # A decimal that is the number itself, not a neighbour, comes out right by any way of reading it.
+    # A decimal that is the number itself, not a neighbour, is read correctly by any algorithm.
     if "e" not in short and len(short) < 16 and Decimal(short) == Decimal(value):
         return f"{short.removesuffix('.0')}e0"
     top, bottom = Fraction(value).as_integer_ratio()
@@ -68,7 +67,7 @@ def double(value: float) -> str:
 
 
 def category(value: Scalar) -> str:
-    """Write a value that a column is compared with, or a label."""
+    """Write a category or a label."""
     if isinstance(value, str):
         return text(value)
     if isinstance(value, bool):
@@ -81,25 +80,22 @@ def number(column: Column, table: str) -> str:
     return _clipped(column, _mapped(column, table + identifier(column.name)))
 
 
-def mark(given: Feature, table: str) -> str:
-    """Write the condition under which a feature that marks a category or a missing value is 1."""
-    name = table + identifier(given.column.name)
-    if given.kind == "category":
-        assert given.category is not None
-        return f"{name} = {category(given.category)}"
-    # No cast to a number where the column need not hold any.
-    other = any(isinstance(value, (str, bool)) for value in given.column.categories or ())
+def condition(feature: Feature, table: str) -> str:
+    """Write the condition under which a feature for a category or a missing value is 1."""
+    name = table + identifier(feature.column.name)
+    if feature.kind == "category":
+        assert feature.category is not None
+        return f"{name} = {category(feature.category)}"
+    # No cast to a number if the column may hold something else.
+    other = any(isinstance(value, (str, bool)) for value in feature.column.categories or ())
     return f"{name if other else _present(name)} IS NULL"
 
 
-def guard(column: Column, table: str) -> str | None:
-    """Write the condition under which the tree accepts a column: finite, and not missing unless it knows that."""
-    if column.categories is not None:
-        return None
+def acceptance(column: Column, table: str) -> str:
+    """Write the condition under which the tree accepts a number: finite, and not missing unless the tree knows that."""
     name = table + identifier(column.name)
-    # A bound hides an infinity behind it, so then the column itself is looked at.
-    bounded = column.lower is not None or column.upper is not None
-    value = _filled(column, name) if bounded else _mapped(column, name)
+    # A bound hides an infinity behind it, so then the column itself is tested.
+    value = _filled(column, name) if column.is_clipped else _mapped(column, name)
     return f"{value} - {value} = 0e0"  # inf - inf is NaN, and neither that nor NULL is equal to 0
 
 
@@ -117,7 +113,7 @@ def _filled(column: Column, name: str) -> str:
 
 
 def _present(name: str) -> str:
-    """The number of a column, NULL where it is missing."""
+    """Write the number of a column, NULL if it is missing."""
     return f"NULLIF(CAST({name} AS DOUBLE PRECISION), {NAN})"
 
 
