@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 
-from dtsemnet.export import Answer, Artefact, ExportError, check_export
+from dtsemnet.export import Artefact, ExportError, Predictions, check_export
 from dtsemnet.export.probes import probe_rows, read_table
 from dtsemnet.tree import Model, Tree, as_model
 from strategies import MODELS, make_model, trees
@@ -21,7 +21,7 @@ def as_itself(model: Model, told: Model, *, exact=True, unit=2.0**-53) -> Artefa
 
     def answer(rows):
         output = told.predict_proba(rows) if told.is_classifier else told.predict(rows).reshape(len(rows), -1)
-        return Answer(told.apply(rows), output)
+        return Predictions(told.apply(rows), output)
 
     return Artefact("model", "", exact, answer, unit)
 

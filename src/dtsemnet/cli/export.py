@@ -100,8 +100,10 @@ def run(
     loaded = load(model)
     options = FORMS[to].options | ({} if name is None else {FORMS[to].name: name})
     X = None if data is None else loaded.read(data).X
-    artefact = getattr(importlib.import_module("dtsemnet.export"), FORMS[to].function)(loaded.model, X, **options)
-    content, check = (artefact, "") if isinstance(artefact, str) else (artefact.content, _check(artefact))
+    export = importlib.import_module("dtsemnet.export")
+    result = getattr(export, FORMS[to].function)(loaded.model, X, **options)
+    # A program was checked; a text or a drawing is only for reading.
+    content, check = (result.content, _check(result)) if isinstance(result, export.Artefact) else (str(result), "")
     if out is not None:
         write_atomically(out, content)
         if as_json:

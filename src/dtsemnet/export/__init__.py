@@ -1,8 +1,14 @@
-"""Trees in other forms. Each export is a function of a Tree or a Model that gives one artefact."""
+"""Trees in other forms. Each export is a function of a Tree, a Model or a fitted estimator.
 
-from dtsemnet.export.artefact import Answer, Artefact
+One folder per target holds the exports that can be run (``c``, ``sql``, ``onnx``, ``python``) or
+given to a solver (``smt``, ``milp``); ``readable`` holds what people read. What runs is an
+:class:`Artefact`, compared with the tree before it is returned (``check``, on the rows of
+``probes``).
+"""
+
+from dtsemnet.export.artefact import Artefact, Drawing, Predictions
 from dtsemnet.export.c import to_c
-from dtsemnet.export.check import ExportError, Report, check_export
+from dtsemnet.export.check import CheckReport, ExportError, check_export
 from dtsemnet.export.milp import Milp, to_milp
 from dtsemnet.export.model_json import to_json
 from dtsemnet.export.onnx import to_onnx
@@ -27,8 +33,16 @@ __all__ = [
     "to_milp",
     "Milp",
     "Artefact",
-    "Answer",
-    "Report",
+    "Drawing",
+    "Predictions",
+    "CheckReport",
     "ExportError",
     "check_export",
+    "Answer",
+    "Report",
 ]
+
+Answer = Predictions
+"""Earlier name of :class:`Predictions`."""
+Report = CheckReport
+"""Earlier name of :class:`CheckReport`."""

@@ -1,8 +1,8 @@
 """The law of exports: an artefact answers as the tree does, or it is refused.
 
 An exact artefact (Python, C in double, SQL) repeats every operation of the tree, so any
-difference is an error. One that computes scores by another route (float32, ONNX) may
-send a row to the other side of a split only where the score is within the rounding bound
+difference is an error. One that computes scores in another way (float32, ONNX) may send a
+row to the other side of a split only if the score is within the rounding bound
 
     gamma * (|w| . |x| + |b|),     gamma = (d + 6) u / (1 - (d + 6) u),
 
@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from dtsemnet.arrays import Array, Bools, Floats, Ints
-from dtsemnet.export.artefact import Answer, Artefact
+from dtsemnet.export.artefact import Artefact, Predictions
 from dtsemnet.export.probes import probe_rows, read_table
 from dtsemnet.tree import Model, TanhScale, as_model
 
-__all__ = ["ExportError", "Report", "check_export", "checked"]
+__all__ = ["ExportError", "CheckReport", "check_export", "checked"]
 
 
 class ExportError(ValueError):
@@ -30,8 +30,8 @@ class ExportError(ValueError):
 
 
 @dataclass(frozen=True)
-class Report:
-    """What a check saw."""
+class CheckReport:
+    """What a check found."""
 
     n_rows: int
     """Rows compared."""
@@ -49,7 +49,9 @@ class Report:
         return f"agrees on {self.n_rows:,} rows{near}{beyond}{size}"
 
 
-def check_export(tree: Any, artefact: Artefact, X: Any = None, *, n_rows: int = 1000, random_state: int = 0) -> Report:
+def check_export(
+    tree: Any, artefact: Artefact, X: Any = None, *, n_rows: int = 1000, random_state: int = 0
+) -> CheckReport:
     """Compare an artefact with the tree it was made from.
 
     Parameters
@@ -64,12 +66,12 @@ def check_export(tree: Any, artefact: Artefact, X: Any = None, *, n_rows: int = 
 
     Returns
     -------
-    Report
+    CheckReport
 
     Raises
     ------
     ExportError
-        Where the artefact disagrees.
+        If the artefact disagrees.
 
     Examples
     --------
@@ -80,6 +82,8 @@ def check_export(tree: Any, artefact: Artefact, X: Any = None, *, n_rows: int = 
     >>> report.n_rows > 300, report.n_near, report.largest_difference
     (True, 0, 0.0)
     """
+    if not isinstance(artefact, Artefact):
+        raise TypeError(f"artefact must be a program that can be run, got {artefact!r}, which is only for reading.")
     model = as_model(tree)
     given = None if X is None else read_table(model, X)
     rows = probe_rows(model, given, n_rows, np.random.default_rng(random_state))
@@ -93,11 +97,11 @@ def check_export(tree: Any, artefact: Artefact, X: Any = None, *, n_rows: int = 
 
 
 def checked(tree: Any, artefact: Artefact, X: Any = None, *, n_rows: int = 1000) -> Artefact:
-    """Check an artefact and hand it over with the report: the last line of every exporter."""
+    """Check an artefact and attach the report: the last step of every exporter."""
     return replace(artefact, report=check_export(tree, artefact, X, n_rows=n_rows))
 
 
-def _compare(model: Model, artefact: Artefact, rows: Array, features: Floats, answer: Answer) -> Report:
+def _compare(model: Model, artefact: Artefact, rows: Array, features: Floats, answer: Predictions) -> CheckReport:
     tree = model.tree
     leaf, output = tree.apply(features), _outputs(model, features)
     near = np.zeros(len(rows), dtype=bool) if artefact.exact else _near(model, rows, features, artefact.unit)
@@ -116,15 +120,13 @@ def _compare(model: Model, artefact: Artefact, rows: Array, features: Floats, an
     refused = np.flatnonzero(wrong & ~near)
     if len(refused):
         i = int(refused[0])
-        says = {
-            name: getattr(answer, name)[i] for name in ("leaf", "output", "label") if getattr(answer, name) is not None
-        }
+        says = {name: values[i] for name, values in vars(answer).items() if values is not None}
         raise ExportError(
             f"{artefact.kind} disagrees with the tree on {len(refused)} of {len(rows)} rows, none of them within "
             f"rounding of a split; the first is {rows[i].tolist()}: the tree reaches leaf {leaf[i]} with output "
             f"{output[i].tolist()}, the export says {says}."
         )
-    return Report(len(rows), int(wrong.sum()), 0, largest)
+    return CheckReport(len(rows), int(wrong.sum()), 0, largest)
 
 
 def _outputs(model: Model, features: Floats) -> Floats:
@@ -135,7 +137,7 @@ def _outputs(model: Model, features: Floats) -> Floats:
 
 
 def _tolerance(model: Model, rows: Array, features: Floats, leaf: Ints, artefact: Artefact) -> Any:
-    """How far the outputs of rows in the same leaf may differ: not at all where sums are repeated exactly."""
+    """How far the outputs of rows in the same leaf may differ: not at all if sums are repeated exactly."""
     tree, unit = model.tree, artefact.unit
     bound: Any = 0.0
     if not artefact.exact:
@@ -146,14 +148,14 @@ def _tolerance(model: Model, rows: Array, features: Floats, leaf: Ints, artefact
             size = size + np.einsum("nod,nd->no", np.abs(tree.coef[leaf]), _magnitude(model, rows, features))
         bound = _gamma(tree.n_features, unit) * size + _tiny(tree.n_features, unit)
     if isinstance(model.output, TanhScale):
-        # tanh is no IEEE operation: libraries differ in the last places.
+        # tanh is no IEEE operation: libraries differ in the last digits.
         low, high = np.array(model.output.low), np.array(model.output.high)
         bound = (high - low) / 2 * bound + 8 * unit * (np.abs(low) + np.abs(high))
     return bound
 
 
 def _near(model: Model, rows: Array, features: Floats, unit: float) -> Bools:
-    """Rows with a split on their path that rounding could cross."""
+    """Whether each row has a split on its path that rounding could cross."""
     tree = model.tree
     if not tree.n_splits:
         return np.zeros(len(rows), dtype=bool)
@@ -164,23 +166,23 @@ def _near(model: Model, rows: Array, features: Floats, unit: float) -> Bools:
 
 
 def _magnitude(model: Model, rows: Array, features: Floats) -> Floats:
-    """Size of the numbers a feature is computed from: ``(|x| + |center|) |scale|``, its own where it is not mapped."""
-    size, place = np.abs(features), 0
-    for j, column in enumerate(model.encoder.columns):
-        if column.categories is None and not column.is_identity:
-            x = np.abs(rows[:, j].astype(np.float64))
+    """Size of the numbers a feature is computed from: ``(|x| + |center|) |scale|``, or its own if it is not mapped."""
+    size = np.abs(features)
+    for feature in model.encoder.features:
+        column, k = feature.column, feature.index
+        if feature.kind == "number" and not column.is_identity:
+            x = np.abs(rows[:, feature.column_index].astype(np.float64))
             x = np.where(np.isnan(x), abs(column.fill), x)
             shift = abs(column.center * column.scale)
-            clipped = np.isin(features[:, place], [end for end in (column.lower, column.upper) if end is not None])
-            # A number far beyond a clip is not computed with: only those as large as at the clip itself round.
-            mapped = np.maximum(x * abs(column.scale) + shift, size[:, place])
-            size[:, place] = np.where(clipped, size[:, place] + 2 * shift, mapped)
-        place += len(column.feature_names)
+            clipped = np.isin(features[:, k], [end for end in (column.lower, column.upper) if end is not None])
+            # A number far beyond a clip does not enter the sum: only numbers as large as the clip itself round.
+            mapped = np.maximum(x * abs(column.scale) + shift, size[:, k])
+            size[:, k] = np.where(clipped, size[:, k] + 2 * shift, mapped)
     return size
 
 
 def _in_range(model: Model, features: Floats, unit: float) -> Bools:
-    """Rows none of whose sums comes near the largest number of the artefact's arithmetic."""
+    """Whether no sum of a row comes near the largest number of the artefact's arithmetic."""
     tree = model.tree
     largest = 1e37 if unit > 2.0**-50 else 1e307
     with np.errstate(over="ignore", invalid="ignore"):
@@ -196,5 +198,5 @@ def _gamma(n_features: int, unit: float) -> float:
 
 
 def _tiny(n_features: int, unit: float) -> float:
-    """What underflow may add to a sum."""
+    """Bound what underflow may add to a sum."""
     return (n_features + 6) * (2.0**-126 if unit > 2.0**-50 else 2.0**-1022)

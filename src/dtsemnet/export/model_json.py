@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dtsemnet.arrays import Array
-from dtsemnet.export.artefact import Answer, Artefact
+from dtsemnet.export.artefact import Artefact, Predictions
 from dtsemnet.export.check import checked
 from dtsemnet.tree import Tree, as_model
 from dtsemnet.tree.file import dumps, loads
@@ -40,11 +40,11 @@ def to_json(tree: Any, X: Any = None) -> Artefact:
     model = as_model(tree)
     text = dumps(tree if isinstance(tree, Tree) else model)
 
-    def answer(rows: Array) -> Answer:
+    def answer(rows: Array) -> Predictions:
         again = as_model(loads(text))
         if again.is_classifier:
-            return Answer(again.apply(rows), again.predict_proba(rows), again.predict(rows))
+            return Predictions(again.apply(rows), again.predict_proba(rows), again.predict(rows))
         output = np.asarray(again.predict(rows), dtype=np.float64).reshape(len(rows), -1)
-        return Answer(again.apply(rows), output)
+        return Predictions(again.apply(rows), output)
 
     return checked(model, Artefact("JSON", text, exact=True, answer=answer), X)

@@ -1,7 +1,7 @@
-"""Rows that find a wrong export: random ones, ones on and beside every hyperplane, and extreme ones.
+"""Rows that reveal a wrong export: random rows, rows on and beside every hyperplane, and extreme rows.
 
-Rows come as a table: a float64 array of shape (n_rows, n_columns) with NaN for missing
-numbers, or, where the encoder has categories, an array of objects with None for missing.
+Rows are a table: a float64 array of shape (n_rows, n_columns) with NaN for missing numbers,
+or, if the encoder has categories, an array of objects with None for missing values.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def read_table(model: Model, X: Any) -> Table:
     """Read rows of an array or a data frame into a table."""
     columns = model.encoder.columns
     if not hasattr(X, "columns"):
-        X = np.asarray(X) if all(column.categories is None for column in columns) else np.asarray(X, dtype=object)
+        X = np.asarray(X) if model.encoder.is_numeric else np.asarray(X, dtype=object)
         given = [X[:, j] for j in range(len(columns))]
     else:
         given = [np.asarray(X[column.name].to_numpy()) for column in columns]
@@ -47,15 +47,15 @@ def probe_rows(model: Model, X: Table | None, n_rows: int, rng: np.random.Genera
     X : table, optional
         Rows to start from; without them columns are drawn on the scale of the tree's thresholds.
     n_rows : int
-        More than half is random, a tenth extreme, the rest beside hyperplanes: each split is met from either side,
-        at least 3 and at most 200 times.
+        More than half are random, a tenth extreme, the rest beside hyperplanes: at each split between 3 and 200 pairs,
+        one row on either side.
     """
     spread = _spread(model)
     base = _random(model, spread, max(8, 6 * n_rows // 10), rng)
-    if X is not None and len(X):  # rows of the user lie where the tree works
+    if X is not None and len(X):  # the user's rows lie where the tree is used
         base = np.concatenate([base, X[rng.integers(len(X), size=len(base))]])
     base = _accepted(model, base)
-    if not len(base):  # a tree whose sums overflow on most rows: zeros are left
+    if not len(base):  # the sums of this tree overflow on most rows, but not on zeros
         base = _accepted(model, _zeros(model))
     beside = _beside(model, base, min(200, max(3, n_rows // (6 * max(1, model.tree.n_splits)))), rng)
     extreme = _extreme(model, base, max(8, n_rows // 10), rng)
@@ -68,12 +68,9 @@ def _random(model: Model, spread: Array, n_rows: int, rng: np.random.Generator) 
         if column.categories is None:
             table[:, j] = rng.normal(size=n_rows) * spread[j] * rng.choice([0.1, 1.0, 3.0], n_rows)
         else:
-            # A value that no encoder knows stands for all of them.
-            values = [
-                *column.categories,
-                "\u2205 unknown" if isinstance(column.categories[0], str) else 1e9 + 0.5,
-                None,
-            ]
+            # One value that no encoder knows represents all of them.
+            unknown = "\u2205 unknown" if isinstance(column.categories[0], str) else 1e9 + 0.5
+            values = [*column.categories, unknown, None]
             table[:, j] = [values[k] for k in rng.integers(len(values), size=n_rows)]
         if column.missing is not None and column.categories is None:
             table[rng.random(n_rows) < 0.1, j] = np.nan
@@ -82,16 +79,16 @@ def _random(model: Model, spread: Array, n_rows: int, rng: np.random.Generator) 
 
 def _spread(model: Model) -> Floats:
     """Scale of each column: where the splits, taken alone, would put a threshold on it."""
-    view = raw_view(model)
+    folded = raw_view(model).tree
     scale = np.ones(model.encoder.n_columns)
-    for feature, column in enumerate(view.column):
-        weight = view.tree.weight[:, feature]
+    for feature in model.encoder.features:
+        weight = folded.weight[:, feature.index]
         used = weight != 0
-        if used.any() and model.encoder.columns[column].categories is None:
+        if used.any() and feature.column.categories is None:
             with np.errstate(over="ignore"):
-                near = np.abs(view.tree.bias[used] / weight[used])
-            near = near[np.isfinite(near) & (near > 0)]
-            scale[column] = np.median(near) if len(near) else 1.0
+                threshold = np.abs(folded.bias[used] / weight[used])
+            threshold = threshold[np.isfinite(threshold) & (threshold > 0)]
+            scale[feature.column_index] = np.median(threshold) if len(threshold) else 1.0
     return scale
 
 
@@ -104,8 +101,8 @@ def _beside(model: Model, base: Table, n_each: int, rng: np.random.Generator) ->
         if not len(used):
             continue
         reaching = np.flatnonzero((path == i).any(axis=1))
-        some = reaching if len(reaching) else np.arange(len(base))
-        rows.append(base[rng.choice(some, n_each)])
+        candidates = reaching if len(reaching) else np.arange(len(base))
+        rows.append(base[rng.choice(candidates, n_each)])
         split += [i] * n_each
         column += rng.choice(used, n_each).tolist()
     if not rows:
@@ -114,17 +111,16 @@ def _beside(model: Model, base: Table, n_each: int, rng: np.random.Generator) ->
 
 
 def _slopes(model: Model) -> Floats:
-    """How the score of each split grows with each column, where that is a number."""
-    slope, place = np.zeros((model.tree.n_splits, model.encoder.n_columns)), 0
-    for j, column in enumerate(model.encoder.columns):
-        if column.categories is None:
-            slope[:, j] = model.tree.weight[:, place] * column.scale
-        place += len(column.feature_names)
+    """How the score of each split grows with each column; 0 for columns of categories."""
+    slope = np.zeros((model.tree.n_splits, model.encoder.n_columns))
+    for feature in model.encoder.features:
+        if feature.kind == "number":
+            slope[:, feature.column_index] = model.tree.weight[:, feature.index] * feature.column.scale
     return slope
 
 
 class _Line:
-    """Rows, each with the split it is to lie on and the column along which it moves there."""
+    """Rows, each with a split to move to and the column along which it moves."""
 
     def __init__(self, model: Model, rows: Table, split: Array, column: Array, slope: Floats) -> None:
         self.model, self.rows, self.each = model, rows.copy(), np.arange(len(rows))
@@ -136,27 +132,27 @@ class _Line:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             left, right = self._around()
             side = self.score(left) > 0
-            found = side != (self.score(right) > 0)
+            crossed = side != (self.score(right) > 0)
             low, high = rank_of(left), rank_of(right)
-            while ((high - low) > 1)[found].any():
+            while ((high - low) > 1)[crossed].any():
                 middle = low + (high - low) // 2
                 same = (self.score(double_at(middle)) > 0) == side
                 low, high = np.where(same, middle, low), np.where(same, high, middle)
-        return np.concatenate([self.at(double_at(end))[found] for end in (low, high)])
+        return np.concatenate([self.at(double_at(end))[crossed] for end in (low, high)])
 
     def _around(self) -> tuple[Floats, Floats]:
         start = np.array([_filled(value) for value in self.rows[self.each, self.column]])
-        for _ in range(2):  # Newton's step twice: the score is linear, so what is left is rounding
+        for _ in range(2):  # two steps of Newton's method: the score is linear, so only rounding remains
             moved = start - self.score(start) / self.slope
             start = np.where(np.isfinite(moved), moved, start)
         step = np.maximum(np.spacing(np.abs(start)), 1e-16)
         left, right = start, start
         for _ in range(80):
-            open_ = (self.score(left) > 0) == (self.score(right) > 0)
-            if not open_.any():
+            same = (self.score(left) > 0) == (self.score(right) > 0)
+            if not same.any():
                 break
-            left, right = np.where(open_, start - step, left), np.where(open_, start + step, right)
-            step = step * np.where(open_, 2.0, 1.0)
+            left, right = np.where(same, start - step, left), np.where(same, start + step, right)
+            step = step * np.where(same, 2.0, 1.0)
         return left, right
 
     def at(self, x: Floats) -> Table:
@@ -165,7 +161,7 @@ class _Line:
         return rows
 
     def score(self, x: Floats) -> Floats:
-        """Score of each row's own split, in the documented order; NaN where a number is beyond all bounds."""
+        """Score of each row's own split, in the documented order; NaN if a sum overflows both ways."""
         x = np.where(np.isfinite(x), x, 0.0)
         product = self.weight * self.model.transform(self.at(x))
         lanes = np.zeros((len(x), LANES))
@@ -184,13 +180,13 @@ def _extreme(model: Model, base: Table, n_rows: int, rng: np.random.Generator) -
     rows = base[rng.integers(len(base), size=n_rows)].copy()
     for j, column in enumerate(model.encoder.columns):
         if column.categories is None:
-            some = np.flatnonzero(rng.random(n_rows) < 0.5)
-            rows[some, j] = rng.choice(EXTREME, len(some)) * rng.choice([-1.0, 1.0], len(some))
+            chosen = np.flatnonzero(rng.random(n_rows) < 0.5)
+            rows[chosen, j] = rng.choice(EXTREME, len(chosen)) * rng.choice([-1.0, 1.0], len(chosen))
     return rows
 
 
 def _accepted(model: Model, table: Table) -> Table:
-    """Leave out rows that the model refuses because a sum overflows; the others are its domain."""
+    """Leave out rows that the model refuses because a sum overflows."""
     try:
         model.predict(table)
         return table
@@ -202,8 +198,7 @@ def _accepted(model: Model, table: Table) -> Table:
 
 
 def _empty(model: Model, n_rows: int) -> Table:
-    plain = all(column.categories is None for column in model.encoder.columns)
-    return np.empty((n_rows, model.encoder.n_columns), dtype=np.float64 if plain else object)
+    return np.empty((n_rows, model.encoder.n_columns), dtype=np.float64 if model.encoder.is_numeric else object)
 
 
 def _zeros(model: Model) -> Table:

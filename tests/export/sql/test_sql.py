@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from dtsemnet import DTSemNetClassifier, DTSemNetRegressor
-from dtsemnet.export import Answer, check_export
+from dtsemnet.export import Predictions, check_export
 from dtsemnet.export.sql import ordered_sum, query, to_sql
 from dtsemnet.export.sql.literals import double
 from dtsemnet.tree import Column, Encoder, Model, Topology, Tree, as_model
@@ -58,10 +58,10 @@ def duck(model, artefact, output):
     def answer(rows):
         told = in_duckdb(frame_of(model, rows), artefact.text)
         if output == "leaf":
-            return Answer(leaf=np.array(told, dtype=np.int64)[:, 0])
+            return Predictions(leaf=np.array(told, dtype=np.int64)[:, 0])
         if output == "predict" and model.is_classifier:
-            return Answer(label=np.array([label for (label,) in told], dtype=object))
-        return Answer(output=np.array(told, dtype=np.float64).reshape(len(rows), -1))
+            return Predictions(label=np.array([label for (label,) in told], dtype=object))
+        return Predictions(output=np.array(told, dtype=np.float64).reshape(len(rows), -1))
 
     return replace(artefact, answer=answer)
 

@@ -25,7 +25,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dtsemnet.arrays import Array, Floats
-from dtsemnet.export.artefact import Answer, Artefact
+from dtsemnet.export.artefact import Artefact, Predictions
 from dtsemnet.export.c import compiler
 from dtsemnet.export.c.literals import Identifiers, check_name, comment, number_literal, string_literal
 from dtsemnet.export.check import checked
@@ -84,7 +84,7 @@ def to_c(tree: Any, X: Any = None, *, name: str = "tree", number: str = "double"
     model = as_model(tree)
     source = _head(model, name) + assemble(generate(model, name, number))
 
-    def answer(rows: Array) -> Answer:
+    def answer(rows: Array) -> Predictions:
         return compiler.run(model, source, rows, name=name, number=number)
 
     exact = number == "double"

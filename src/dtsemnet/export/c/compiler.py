@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from dtsemnet.arrays import Array, Floats
-from dtsemnet.export.artefact import Answer
+from dtsemnet.export.artefact import Predictions
 from dtsemnet.tree import Column, Model
 from dtsemnet.tree.encoder import is_missing
 
@@ -57,7 +57,7 @@ def find_compiler() -> list[str] | None:
     return None
 
 
-def run(model: Model, source: str, rows: Array, *, name: str, number: str, flags: Sequence[str] = FLAGS) -> Answer:
+def run(model: Model, source: str, rows: Array, *, name: str, number: str, flags: Sequence[str] = FLAGS) -> Predictions:
     """Send rows through the compiled file.
 
     Parameters
@@ -91,10 +91,10 @@ def run(model: Model, source: str, rows: Array, *, name: str, number: str, flags
         answer = np.frombuffer(answers.read_bytes(), dtype=record)
     leaf, output = answer["leaf"].astype(np.int64), answer["out"].astype(np.float64)
     if not model.is_classifier:
-        return Answer(leaf, output)
+        return Predictions(leaf, output)
     label = np.empty(len(rows), dtype=object)
     label[:] = [(*(model.class_names or ()), None)[k] for k in answer["class"]]
-    return Answer(leaf, output, label)
+    return Predictions(leaf, output, label)
 
 
 def encode_categories(model: Model, rows: Array) -> Floats:

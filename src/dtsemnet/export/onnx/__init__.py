@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from dtsemnet.arrays import Array, Floats, Ints
-from dtsemnet.export.artefact import Answer, Artefact
+from dtsemnet.export.artefact import Artefact, Predictions
 from dtsemnet.export.check import checked
 from dtsemnet.export.onnx.encoder import encode, feed, input_names, missing_word
 from dtsemnet.export.onnx.graph import ML, Graph, Run, load_runtime, require_onnx
@@ -83,11 +83,11 @@ def to_onnx(tree: Any, X: Any = None, *, form: str = "tree", dtype: str = "float
 
 
 def _runner(
-    model: Model, content: bytes, dtype: str, read: Callable[[Model, Sequence[Array]], Answer]
-) -> Callable[[Array], Answer]:
+    model: Model, content: bytes, dtype: str, read: Callable[[Model, Sequence[Array]], Predictions]
+) -> Callable[[Array], Predictions]:
     loaded: list[Run] = []
 
-    def answer(rows: Array) -> Answer:
+    def answer(rows: Array) -> Predictions:
         if not loaded:
             loaded.append(load_runtime(content))
         parts = []
@@ -98,24 +98,24 @@ def _runner(
     return answer
 
 
-def _read_tree(model: Model, outputs: Sequence[Array]) -> Answer:
+def _read_tree(model: Model, outputs: Sequence[Array]) -> Predictions:
     tree = model.tree
     if tree.class_names is None:
         variable, leaf = outputs
-        return Answer(leaf, variable.astype(np.float64))
+        return Predictions(leaf, variable.astype(np.float64))
     labels, probabilities, leaf = outputs
     is_number = _label_type(tree) == "class number"
     names = [tree.class_names[k] for k in labels] if is_number else labels.tolist()
-    return Answer(leaf, probabilities.astype(np.float64), _objects(names))
+    return Predictions(leaf, probabilities.astype(np.float64), _objects(names))
 
 
-def _read_leaf_logits(model: Model, outputs: Sequence[Array]) -> Answer:
-    return Answer(leaf=outputs[0].argmax(axis=1))
+def _read_leaf_logits(model: Model, outputs: Sequence[Array]) -> Predictions:
+    return Predictions(leaf=outputs[0].argmax(axis=1))
 
 
-def _read_class_logits(model: Model, outputs: Sequence[Array]) -> Answer:
+def _read_class_logits(model: Model, outputs: Sequence[Array]) -> Predictions:
     names = model.class_names or ()
-    return Answer(label=_objects([names[k] for k in outputs[0].argmax(axis=1)]))
+    return Predictions(label=_objects([names[k] for k in outputs[0].argmax(axis=1)]))
 
 
 def _objects(values: list[Any]) -> Array:
@@ -124,7 +124,7 @@ def _objects(values: list[Any]) -> Array:
     return array
 
 
-FORMS: dict[str, Callable[[Model, Sequence[Array]], Answer]] = {
+FORMS: dict[str, Callable[[Model, Sequence[Array]], Predictions]] = {
     "tree": _read_tree,
     "network": _read_leaf_logits,
     "class network": _read_class_logits,

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from dtsemnet.arrays import Array, Floats
-from dtsemnet.export.artefact import Answer, Artefact
+from dtsemnet.export.artefact import Artefact, Predictions
 from dtsemnet.export.check import checked
 from dtsemnet.tree import Column, Model, TanhScale, as_model
 
@@ -368,15 +368,15 @@ def _array(name: str, array: Floats) -> str:
 def _checked(model: Model, kind: str, source: str, call: Callable[[Function, Array], Any], X: Any) -> Artefact:
     """Make the artefact; ``call`` sends rows through a function of the module."""
 
-    def answer(rows: Array) -> Answer:
+    def answer(rows: Array) -> Predictions:
         module: dict[str, Function] = {}
         exec(compile(source, "<exported tree>", "exec"), module)
-        leaf, prediction = call(module["apply"], rows), call(module["predict"], rows)
+        leaf, prediction = np.asarray(call(module["apply"], rows)), call(module["predict"], rows)
         if not model.is_classifier:
-            return Answer(np.asarray(leaf), np.array(prediction, dtype=np.float64).reshape(len(rows), -1))
+            return Predictions(leaf, np.array(prediction, dtype=np.float64).reshape(len(rows), -1))
         label = np.empty(len(rows), dtype=object)
         label[:] = prediction
-        return Answer(np.asarray(leaf), np.array(call(module["predict_proba"], rows)).reshape(len(rows), -1), label)
+        return Predictions(leaf, np.array(call(module["predict_proba"], rows)).reshape(len(rows), -1), label)
 
     return checked(model, Artefact(kind, source, exact=True, answer=answer), X)
 

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dtsemnet.arrays import Array
-from dtsemnet.export.artefact import Answer, Artefact
+from dtsemnet.export.artefact import Drawing
 from dtsemnet.tree import LeafSurvey, ReadableView, Tree, class_colors, tint
 from dtsemnet.tree.wording import Digits, largest_terms, number_text, write_question, write_sum
 
@@ -21,7 +20,7 @@ __all__ = ["to_dot"]
 _STRONGEST = 0.35  # how much of a class's colour a leaf shows that holds this class alone
 
 
-def to_dot(tree: Any, X: Any = None, *, max_terms: int = 6, digits: int = 3) -> Artefact:
+def to_dot(tree: Any, X: Any = None, *, max_terms: int = 6, digits: int = 3) -> Drawing:
     """Write a tree in Graphviz's language.
 
     Parameters
@@ -36,8 +35,8 @@ def to_dot(tree: Any, X: Any = None, *, max_terms: int = 6, digits: int = 3) -> 
 
     Returns
     -------
-    Artefact
-        Text. Nothing runs it, so its report is None.
+    Drawing
+        Text for Graphviz, with ``save``.
 
     Examples
     --------
@@ -61,7 +60,7 @@ def to_dot(tree: Any, X: Any = None, *, max_terms: int = 6, digits: int = 3) -> 
     view = ReadableView.of(tree)
     survey = None if X is None else LeafSurvey.of(view.model, X)
     writer = _Writer(view, survey, max_terms, digits)
-    return Artefact("DOT", writer.text(), exact=False, answer=_no_answer)
+    return Drawing("DOT", writer.text())
 
 
 class _Writer:
@@ -136,8 +135,3 @@ def _color(tree: Tree, leaf: int) -> str:
     code = int(tree.leaf_class[leaf])
     certainty = (tree.value[leaf, code] - 1 / tree.n_outputs) / max(1e-9, 1 - 1 / tree.n_outputs)
     return tint(class_colors(tree.n_outputs)[code], _STRONGEST * float(np.clip(certainty, 0.0, 1.0)))
-
-
-def _no_answer(rows: Array) -> Answer:
-    """Answer nothing: a drawing holds nothing that could be compared."""
-    return Answer()

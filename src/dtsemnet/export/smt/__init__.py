@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from dtsemnet.arrays import Array, Floats
-from dtsemnet.export.artefact import Answer, Artefact
+from dtsemnet.export.artefact import Artefact, Predictions
 from dtsemnet.export.check import checked
 from dtsemnet.tree import Column, Encoder, Model, TanhScale, Tree, as_model
 
@@ -78,7 +78,7 @@ def to_smt2(tree: Any, X: Any = None) -> Artefact:
     model = as_model(tree)
     text = _write(model)
 
-    def answer(rows: Array) -> Answer:
+    def answer(rows: Array) -> Predictions:
         return _run(model, text, rows)
 
     artefact = Artefact("SMT-LIB", text, exact=False, answer=answer, unit=2.0**-53)
@@ -236,7 +236,7 @@ def _can_check(model: Model) -> bool:
     return why_not is None
 
 
-def _run(model: Model, text: str, rows: Array) -> Answer:
+def _run(model: Model, text: str, rows: Array) -> Predictions:
     """Send rows through the script."""
     leaf_term, *output_terms = _read(text, _output_names(model))
     leaf, output = np.empty(len(rows), dtype=np.int64), np.empty((len(rows), model.tree.n_outputs))
@@ -245,7 +245,7 @@ def _run(model: Model, text: str, rows: Array) -> Answer:
         row = constants_of(model.encoder, symbols, values)
         leaf[i] = _float(leaf_term(row))
         output[i] = [_float(term(row)) for term in output_terms]
-    return Answer(leaf, model.output(output))
+    return Predictions(leaf, model.output(output))
 
 
 def constants_of(encoder: Encoder, symbols: list[str], values: list[Any]) -> Row:

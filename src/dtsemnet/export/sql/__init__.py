@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from dtsemnet.arrays import Array, Floats
-from dtsemnet.export.artefact import Answer, Artefact
+from dtsemnet.export.artefact import Artefact, Predictions
 from dtsemnet.export.check import checked
 from dtsemnet.export.sql.literals import NAN, acceptance, category, condition, double, identifier, number
 from dtsemnet.kernels.routing import LANES
@@ -85,15 +85,15 @@ def to_sql(tree: Any, X: Any = None, *, output: str = "predict", table: str | No
     one = output == "leaf" or (output == "predict" and model.is_classifier)
     n_values = 1 if one else model.tree.n_outputs
 
-    def answer(rows: Array) -> Answer:
+    def answer(rows: Array) -> Predictions:
         values = query(names, rows, expression, "rows" if table is None else table, n_values)
         if output == "leaf":
-            return Answer(leaf=np.array([-1 if leaf is None else leaf for (leaf,) in values], dtype=np.int64))
+            return Predictions(leaf=np.array([-1 if leaf is None else leaf for (leaf,) in values], dtype=np.int64))
         if output == "predict" and model.is_classifier:
             label = np.empty(len(rows), dtype=object)
             label[:] = [writer.labels.get(word) for (word,) in values]
-            return Answer(label=label)
-        return Answer(output=np.array(values, dtype=np.float64).reshape(len(rows), -1))
+            return Predictions(label=label)
+        return Predictions(output=np.array(values, dtype=np.float64).reshape(len(rows), -1))
 
     return checked(model, Artefact("SQL", expression, exact=True, answer=answer), X)
 
