@@ -1,18 +1,18 @@
 """A tree as a mixed-integer linear program, for HiGHS or any other solver.
 
-One binary for each leaf says which is reached; exactly one is. If a leaf right of split ``i``
-is reached then ``s_i >= epsilon * M_i``, if one left of it then ``s_i <= 0``, where ``M_i`` is the
-largest ``|s_i|`` on the box of the columns. Each split takes two rows, whatever the number of
-leaves below it:
+One binary variable per leaf says which leaf is reached; exactly one is. If a leaf right of split
+``i`` is reached, then ``s_i >= epsilon * M_i``; if one left of it, then ``s_i <= 0``. ``M_i`` is the
+largest ``|s_i|`` on the box of the columns. Each split takes two constraints, whatever the number
+of leaves below it:
 
     s_i >= epsilon M_i + (L_i - epsilon M_i) (1 - sum of the leaves right of i),
     s_i <= U_i (1 - sum of the leaves left of i),
 
-with ``L_i <= s_i <= U_i`` on the box, so that no constant is larger than it must be. A solver
-knows no strict inequality, hence epsilon: rows with ``0 < s_i < epsilon M_i`` are left out of
-the model. Rows of splits are divided by ``M_i``, so that tolerances of solvers mean the same
-for all of them. Linear leaves, guards, clipped columns, categories and missing values are
-modelled exactly.
+with ``L_i <= s_i <= U_i`` on the box, so that no constant is larger than necessary. A solver
+knows no strict inequality, hence epsilon: points with ``0 < s_i < epsilon M_i`` are left out of
+the program. Constraints of splits are divided by ``M_i``, so that the tolerance of a solver means
+the same for all of them. Linear leaves, guards, clipped columns, categories and missing values
+are modelled exactly.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ class Milp:
     lower: Floats
     upper: Floats
     integrality: Ints
-    """1 where a variable is an integer."""
+    """1 if a variable is an integer, else 0."""
     names: tuple[str, ...]
-    """What each variable is."""
+    """What each variable means."""
     column: Ints
     """Variable of each column of the input; -1 for columns of categories."""
     feature: Ints
     """Variable of each feature that the tree reads."""
     missing: Ints
-    """Variable that is 1 where a column is missing; -1 where it cannot be."""
+    """Variable that is 1 if a column is missing; -1 if it cannot be."""
     leaf: Ints
-    """Binary of each leaf."""
+    """Binary variable of each leaf."""
     output: Ints
-    """Variable of each output, of a classifier the probabilities; before the output map where there is one."""
+    """Variable of each output, for a classifier of each probability; before the output map if there is one."""
     epsilon: float
     model: Model
 
@@ -63,43 +63,36 @@ class Milp:
         Parameters
         ----------
         objective : dict of int to float, optional
-            Coefficients by variable; none asks for any feasible point. Negate them to maximise.
+            Coefficients by variable; without them any feasible point is a solution. Negate them to maximise.
         fixed : dict of int to float, optional
-            Values of variables that are held.
+            Values of variables that are held fixed.
 
         Returns
         -------
         scipy.optimize.OptimizeResult
-            ``x`` holds the variables, or None where nothing is feasible.
+            ``x`` holds the variables, or None if nothing is feasible.
         """
         from scipy.optimize import Bounds, LinearConstraint, milp
 
         cost, lower, upper = np.zeros(len(self.lower)), self.lower.copy(), self.upper.copy()
-        for place, number in (objective or {}).items():
-            cost[place] = number
-        for place, number in (fixed or {}).items():
-            lower[place] = upper[place] = number
+        for variable, coefficient in (objective or {}).items():
+            cost[variable] = coefficient
+        for variable, value in (fixed or {}).items():
+            lower[variable] = upper[variable] = value
         rows = LinearConstraint(self.A, self.row_lower, self.row_upper)
         return milp(cost, integrality=self.integrality, bounds=Bounds(lower, upper), constraints=rows)
 
     def fix(self, row: Any) -> dict[int, float]:
-        """Say which variables hold which values for a row of the input, in the order of the columns."""
-        held: dict[int, float] = {}
+        """Return the values that a row of the input gives to variables, by variable."""
         features = self.model.transform(np.array([row], dtype=object))[0]
-        place = 0
-        for j, (column, value) in enumerate(zip(self.model.encoder.columns, row)):
-            width = len(column.feature_names)
-            lost = value is None or value != value
-            if column.categories is not None:
-                held |= dict(
-                    zip(self.feature[place : place + width].tolist(), features[place : place + width].tolist())
-                )
-            elif not lost:
-                held[int(self.column[j])] = float(value)
-            if self.missing[j] >= 0:
-                held[int(self.missing[j])] = float(lost)
-            place += width
-        return held
+        values: dict[int, float] = {}
+        for feature in self.model.encoder.features:
+            value = row[feature.column_index]
+            if feature.kind != "number":
+                values[int(self.feature[feature.index])] = float(features[feature.index])
+            elif value is not None and value == value:
+                values[int(self.column[feature.column_index])] = float(value)
+        return values
 
     def __repr__(self) -> str:
         n_rows, n_variables = self.A.shape
@@ -114,10 +107,10 @@ def to_milp(tree: Any, lower: ArrayLike, upper: ArrayLike, *, epsilon: float = 1
     tree : Tree, Model or fitted estimator
     lower, upper : float or array_like of shape (n_columns,)
         Box of the columns, in their own units; entries of columns of categories are not used. The tighter it is, the
-        faster the program is solved.
+        faster the solver.
     epsilon : float, default=1e-5
         How far right of a split counts as right, as a share of the largest score on the box. It must be larger than
-        the tolerance of the solver (1e-6 in HiGHS); points nearer to the split are left out of the model.
+        the tolerance of the solver (1e-6 in HiGHS); points nearer to the split are left out of the program.
     margin : float, default=0.0
         The same left of a split: how far left counts as left. 0 keeps the points on the split, which go left, but an
         optimum often lies there, and the solver's tolerance may put it on the other side; with 1e-5 its point
@@ -126,7 +119,7 @@ def to_milp(tree: Any, lower: ArrayLike, upper: ArrayLike, *, epsilon: float = 1
     Returns
     -------
     Milp
-        Matrices, and the places of columns, features, leaves and outputs among the variables.
+        Matrices, and which variables are columns, features, leaves and outputs.
 
     Examples
     --------
@@ -151,8 +144,8 @@ def to_milp(tree: Any, lower: ArrayLike, upper: ArrayLike, *, epsilon: float = 1
     program.row(dict.fromkeys(leaf, 1.0), 1.0, 1.0)
     _add_splits(program, model, feature, leaf, epsilon, margin)
     output = [_add_output(program, model, feature, leaf, o) for o in range(model.tree.n_outputs)]
-    places = {"column": column, "missing": missing, "feature": feature, "leaf": leaf, "output": output}
-    variables: dict[str, Any] = {name: np.array(part, dtype=np.int64) for name, part in places.items()}
+    groups = {"column": column, "missing": missing, "feature": feature, "leaf": leaf, "output": output}
+    variables: dict[str, Any] = {name: np.array(group, dtype=np.int64) for name, group in groups.items()}
     return Milp(**program.arrays(), names=tuple(program.names), **variables, epsilon=epsilon, model=model)
 
 
@@ -162,49 +155,50 @@ def _box(model: Model, lower: ArrayLike, upper: ArrayLike) -> tuple[Floats, Floa
     for name, end in (("lower", lower), ("upper", upper)):
         given = np.asarray(end, dtype=np.float64)
         if given.ndim > 1 or (given.ndim and given.shape != shape):
-            raise ValueError(f"{name} must be a number or {shape[0]} of them, one a column, got shape {given.shape}.")
+            raise ValueError(f"{name} must be a number or {shape[0]} of them, one per column, got shape {given.shape}.")
         ends.append(np.broadcast_to(given, shape))
     low, high = ends
     for j, column in enumerate(model.encoder.columns):
         if column.categories is None and not (np.isfinite([low[j], high[j]]).all() and low[j] <= high[j]):
             raise ValueError(
                 f"lower and upper must be finite with lower <= upper, got {low[j]} and {high[j]} for column "
-                f"{column.name!r}; a range that holds all rows will do."
+                f"{column.name!r}; use a range that holds all rows."
             )
     return low, high
 
 
 def _add_columns(program: Program, model: Model, low: Floats, high: Floats) -> tuple[list[int], list[int], list[int]]:
-    column_of, missing_of, features = [], [], []
+    """Add the variables of the columns; return those of columns, missing values and features."""
+    columns, indicators, features = [], [], []
     for j, column in enumerate(model.encoder.columns):
-        mark = -1
+        indicator = -1
         if column.missing is not None:
-            mark = program.variable(f"{column.name} missing", 0.0, 1.0, integer=True)
+            indicator = program.variable(f"{column.name} missing", 0.0, 1.0, integer=True)
         if column.categories is None:
             x = program.variable(column.name, low[j], high[j])
-            features.append(_add_number(program, column, x, mark))
+            features.append(_add_number(program, column, x, indicator))
         else:
             x = -1
             known = [program.variable(f"{column.name}={c}", 0.0, 1.0, integer=True) for c in column.categories]
-            program.row(dict.fromkeys(known + ([mark] if mark >= 0 else []), 1.0), -np.inf, 1.0)
+            program.row(dict.fromkeys(known + ([indicator] if indicator >= 0 else []), 1.0), -np.inf, 1.0)
             features += known
-        features += [mark] if mark >= 0 else []
-        column_of.append(x)
-        missing_of.append(mark)
-    return column_of, missing_of, features
+        features += [indicator] if indicator >= 0 else []
+        columns.append(x)
+        indicators.append(indicator)
+    return columns, indicators, features
 
 
-def _add_number(program: Program, column: Column, x: int, mark: int) -> int:
-    """The feature of a number: its fill where it is missing, mapped, clipped."""
+def _add_number(program: Program, column: Column, x: int, indicator: int) -> int:
+    """Add the feature of a numeric column: filled if it is missing, mapped, clipped."""
     if column.is_identity:
         return x
     terms, constant = {x: column.scale}, -column.center * column.scale
-    if mark >= 0:
+    if indicator >= 0:
         filled = (column.fill - column.center) * column.scale
         low, high = program.span(terms, constant)
         number = program.variable(f"{column.name} filled", min(low, filled), max(high, filled))
-        program.equal_if(number, terms, constant, {mark: -1.0}, 1.0)
-        program.equal_if(number, {}, filled, {mark: 1.0}, 0.0)
+        program.equal_if(number, terms, constant, {indicator: -1.0}, 1.0)
+        program.equal_if(number, {}, filled, {indicator: 1.0}, 0.0)
         terms, constant = {number: 1.0}, 0.0
     low, high = program.span(terms, constant)
     floor = -np.inf if column.lower is None else column.lower
@@ -238,9 +232,9 @@ def _add_output(program: Program, model: Model, feature: list[int], leaf: list[i
     floor, ceiling = (end[:, o] for end in tree.guard)
     name = f"output {o}"
     if tree.coef is None:
-        answer = np.clip(tree.value[:, o], floor, ceiling)
-        y = program.variable(name, float(answer.min()), float(answer.max()))
-        program.row({y: -1.0} | dict(zip(leaf, answer.tolist())), 0.0, 0.0)
+        value = np.clip(tree.value[:, o], floor, ceiling)
+        y = program.variable(name, float(value.min()), float(value.max()))
+        program.row({y: -1.0} | dict(zip(leaf, value.tolist())), 0.0, 0.0)
         return y
     linear = [(program.terms(feature, tree.coef[k, o]), float(tree.value[k, o])) for k in range(tree.n_leaves)]
     spans = [np.clip(program.span(*part), floor[k], ceiling[k]) for k, part in enumerate(linear)]

@@ -1,8 +1,8 @@
-"""A linear program under construction: variables with bounds, rows, and the two rows that logic needs.
+"""Builds a mixed-integer linear program: variables with bounds, and constraints that may depend on a condition.
 
-A condition is an affine function of binaries that is 1 where it holds and 0 where it does
-not; "if the condition holds then ..." is a row with a constant just large enough to say
-nothing where it does not, read off the bounds of the variables.
+A condition is an affine function of binary variables that is 1 if it holds and 0 if not.
+"If the condition holds, then ..." is a constraint with a constant that is just large enough
+to allow everything if it does not hold; the bounds of the variables give that constant.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Terms = dict[int, float]
 
 
 class Program:
-    """Variables and rows.
+    """Variables and constraints (rows of the matrix).
 
     Examples
     --------
@@ -39,7 +39,7 @@ class Program:
         self.rows: list[tuple[Terms, float, float]] = []
 
     def variable(self, name: str, lower: float, upper: float, *, integer: bool = False) -> int:
-        """Add a variable; give back its number."""
+        """Add a variable; return its number."""
         self.names.append(name)
         self.lower.append(float(lower))
         self.upper.append(float(upper))
@@ -50,15 +50,15 @@ class Program:
         """Add ``lower <= terms <= upper``."""
         self.rows.append((terms, float(lower), float(upper)))
 
-    def terms(self, places: Sequence[int], weight: Floats) -> Terms:
+    def terms(self, variables: Sequence[int], weight: Floats) -> Terms:
         """Pair variables with their weights, leaving out zeros."""
-        return {place: float(w) for place, w in zip(places, weight) if w != 0}
+        return {variable: float(w) for variable, w in zip(variables, weight) if w != 0}
 
     def span(self, terms: Terms, constant: float) -> tuple[float, float]:
         """Bound an affine function by the bounds of its variables; a little too wide rather than too narrow."""
         low, high, size = constant, constant, abs(constant)
-        for place, weight in terms.items():
-            ends = sorted((weight * self.lower[place], weight * self.upper[place]))
+        for variable, weight in terms.items():
+            ends = sorted((weight * self.lower[variable], weight * self.upper[variable]))
             low, high, size = low + ends[0], high + ends[1], size + max(abs(ends[0]), abs(ends[1]))
         slack = (len(terms) + 2) * 2.0**-52 * size if terms else 0.0
         return low - slack, high + slack
@@ -72,14 +72,13 @@ class Program:
     ) -> None:
         """Add: if the condition ``when + offset`` holds, ``y = clip(terms + constant, floor, ceiling)``.
 
-        Two binaries say that the value lies below the floor, or above the ceiling; they are left out where the bounds
-        of the variables rule that out.
+        Two binary variables say that the value lies below the floor, or above the ceiling; they are left out if the
+        bounds of the variables exclude that.
         """
         low, high = self.span(terms, constant)
-        if high <= floor or low >= ceiling:  # the guard alone answers
+        if high <= floor or low >= ceiling:  # always clipped
             terms, constant = {}, floor if high <= floor else ceiling
             low = high = constant
-        minus = {place: -weight for place, weight in terms.items()}
         below: Terms = {}
         above: Terms = {}
         if low < floor:
@@ -91,24 +90,24 @@ class Program:
             self.at_most_if({y: -1.0}, -ceiling, above, 0.0)
             self.at_most_if({y: 1.0}, ceiling, when, offset)
         # y <= value unless it lies below the floor, y >= value unless it lies above the ceiling
-        self.at_most_if({y: 1.0} | minus, constant, when | _negative(below), offset)
+        self.at_most_if({y: 1.0} | _negative(terms), constant, when | _negative(below), offset)
         self.at_most_if({y: -1.0} | terms, -constant, when | _negative(above), offset)
-        if below or above:  # only where the condition holds, and not both
+        if below or above:  # only if the condition holds, and not both
             self.row(below | above | _negative(when), -np.inf, offset)
 
     def at_most_if(self, terms: Terms, bound: float, when: Terms, offset: float) -> None:
-        """Add: if the condition ``when + offset`` is 1, ``terms <= bound``; nothing where it is 0 or less."""
+        """Add: if the condition ``when + offset`` is 1, ``terms <= bound``; no constraint if it is 0 or less."""
         _, high = self.span(terms, 0.0)
         room = max(0.0, high - bound)
         # terms <= bound + room (1 - condition)
         self.row(_plus(terms, when, room), -np.inf, bound + room * (1.0 - offset))
 
     def arrays(self) -> dict[str, Any]:
-        """The matrix (CSR) with the bounds of its rows, the bounds of variables, and which of them are integers."""
+        """Return the matrix (CSR), the bounds of its rows and of the variables, and which variables are integers."""
         from scipy.sparse import csr_array
 
-        place = [(i, j, w) for i, (terms, _, _) in enumerate(self.rows) for j, w in terms.items()]
-        row, column, weight = (np.array(part) for part in zip(*place))
+        entries = [(i, j, w) for i, (terms, _, _) in enumerate(self.rows) for j, w in terms.items()]
+        row, column, weight = (np.array(part) for part in zip(*entries))
         matrix = csr_array((weight, (row, column)), shape=(len(self.rows), len(self.names)))
         row_lower, row_upper = (np.array([ends[k] for ends in self.rows]) for k in (1, 2))
         bounds = {"lower": np.array(self.lower), "upper": np.array(self.upper)}
@@ -117,11 +116,11 @@ class Program:
 
 
 def _negative(terms: Terms) -> Terms:
-    return {place: -weight for place, weight in terms.items()}
+    return {variable: -weight for variable, weight in terms.items()}
 
 
 def _plus(terms: Terms, others: Terms, factor: float) -> Terms:
     total = dict(terms)
-    for place, weight in others.items():
-        total[place] = total.get(place, 0.0) + factor * weight
+    for variable, weight in others.items():
+        total[variable] = total.get(variable, 0.0) + factor * weight
     return total
