@@ -54,7 +54,7 @@ def encode(row):
 
 
 def _dot(weight, x):
-    """Sum the products in a fixed order, so that every language finds the same bits."""
+    """Sum the products in a fixed order, so that every language computes the same bits."""
     total = [0.0] * 16
     for j in range(len(x)):
         total[j % 16] += weight[j] * x[j]
@@ -113,7 +113,7 @@ def encode(X):
         given = [np.asarray(X[column["name"]]) for column in COLUMNS]
     else:
         array = np.asarray(X)
-        if array.dtype.kind == "U" and not isinstance(X, np.ndarray):  # a list of mixed values: keep the numbers
+        if array.dtype.kind == "U" and not isinstance(X, np.ndarray):  # a list of mixed values: numbers stay numbers
             array = np.array(X, dtype=object)
         if array.ndim != 2 or array.shape[1] != len(COLUMNS):
             raise ValueError(f"X must have shape (n_rows, {len(COLUMNS)}), got {array.shape}")
@@ -124,9 +124,9 @@ def encode(X):
     for column, values in zip(COLUMNS, given):
         missing = _missing(values)
         if column["categories"] is not None:
-            place = {category: k for k, category in enumerate(column["categories"])}
-            found = [-1 if lost else place.get(value, -1) for value, lost in zip(values.tolist(), missing)]
-            parts.append(np.equal.outer(np.array(found, dtype=int), np.arange(len(place))).astype(float))
+            code = {category: k for k, category in enumerate(column["categories"])}
+            codes = [-1 if absent else code.get(value, -1) for value, absent in zip(values.tolist(), missing)]
+            parts.append(np.equal.outer(np.array(codes, dtype=int), np.arange(len(code))).astype(float))
         else:
             if missing.any() and not column["missing"]:
                 raise ValueError(f"{column['name']!r} is missing in row {int(np.argmax(missing))}")
@@ -156,7 +156,7 @@ def _finite(x):
 
 
 def _sum(product):
-    """Sum each row in a fixed order, so that every language finds the same bits."""
+    """Sum each row in a fixed order, so that every language computes the same bits."""
     total = product[:, :16] + 0.0
     for start in range(16, product.shape[1], 16):
         part = product[:, start : start + 16]
@@ -174,21 +174,21 @@ def _leaf(x):
     leaf = np.zeros(len(x), dtype=np.int64)
     rows = {0: np.arange(len(x))} if len(CHILDREN) else {}
     for split in range(len(CHILDREN)):  # parents come first
-        here = rows.pop(split)
-        if not len(here):
-            rows.update({child: here for child in CHILDREN[split] if child >= 0})
+        reached = rows.pop(split)
+        if not len(reached):
+            rows.update({child: reached for child in CHILDREN[split] if child >= 0})
             continue
-        right = _sum(x[here] * WEIGHT[split]) + BIAS[split] > 0.0
-        for child, some in zip(CHILDREN[split], (here[~right], here[right])):
+        right = _sum(x[reached] * WEIGHT[split]) + BIAS[split] > 0.0
+        for child, below in zip(CHILDREN[split], (reached[~right], reached[right])):
             if child >= 0:
-                rows[child] = some
+                rows[child] = below
             else:
-                leaf[some] = ~child
+                leaf[below] = ~child
     return leaf
 
 
 def _blocks(x):
-    step = max(2048, 200_000 // x.shape[1])  # rows enough for each call of numpy to count, few enough for the cache
+    step = max(2048, 200_000 // x.shape[1])  # enough rows that calls of numpy cost little, few enough for the cache
     with np.errstate(over="ignore", invalid="ignore"):
         for start in range(0, max(1, len(x)), step):
             yield x[start : start + step]
