@@ -12,7 +12,7 @@ from hypothesis import given
 
 from dtsemnet.export import Artefact, ExportError, Predictions, check_export
 from dtsemnet.export.probes import probe_rows, read_table
-from dtsemnet.tree import Model, Tree, as_model
+from dtsemnet.tree import Column, Encoder, Model, Topology, Tree, as_model
 from strategies import MODELS, make_model, trees
 
 
@@ -91,6 +91,13 @@ def test_probes_come_near_every_split_that_can_be_steered(tree):
     steerable = (tree.weight != 0).any(axis=1)
     assert (near & (scores > 0)).any(axis=0)[steerable].all()
     assert (near & (scores <= 0)).any(axis=0)[steerable].all()
+
+
+def test_the_weight_of_missing_values_does_not_scale_the_probes():
+    tree = Tree(Topology.complete(1), [[1.0, 1e6]], [-1000.0], [[0.0], [1.0]])
+    model = Model(Encoder([Column("income", missing="indicator", fill=1000.0)]), tree)
+    rows = probe_rows(model, None, 1000, np.random.default_rng(0))
+    assert np.nanmedian(np.abs(rows)) > 100  # thresholds lie at 1000, not at 1000 / 1e6
 
 
 def test_tables_are_read_from_frames_and_arrays_alike():

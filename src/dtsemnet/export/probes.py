@@ -84,7 +84,7 @@ def _spread(model: Model) -> Floats:
     for feature in model.encoder.features:
         weight = folded.weight[:, feature.index]
         used = weight != 0
-        if used.any() and feature.column.categories is None:
+        if used.any() and feature.kind == "number":
             with np.errstate(over="ignore"):
                 threshold = np.abs(folded.bias[used] / weight[used])
             threshold = threshold[np.isfinite(threshold) & (threshold > 0)]
