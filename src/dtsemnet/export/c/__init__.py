@@ -120,29 +120,26 @@ def assemble(generated: Generated) -> str:
     Branches are selected as a C preprocessor would; whole identifiers are renamed, so no name can break a word.
     """
     names = {"tree_": f"{generated.name}_", "real": generated.number}
-    lines: list[str] = []
-    # For each open #if: whether its present branch is kept, and whether a switch of the tree decides.
-    branches: list[tuple[bool, bool]] = []
+    text = []
+    branches: list[bool | None] = []  # for each open #if: whether its branch is kept; None if the compiler decides
     for line in _runtime():
-        directive = re.match(r"#(if|else|endif|include \"(?P<part>[^\"]+)\")", line)
         switch = re.fullmatch(r"#if (?P<negated>!?)(?P<name>TREE_\w+)", line)
+        part = re.fullmatch(r"#include \"(?P<name>.+)\"", line)
         if switch:
-            branches.append((generated.switches[switch["name"]] != bool(switch["negated"]), True))
+            branches.append(generated.switches[switch["name"]] != bool(switch["negated"]))
             continue
-        if directive and directive[1].startswith("if"):
-            branches.append((True, False))
-        elif directive and directive[1] in ("else", "endif"):
-            kept, decided = branches.pop()
-            if directive[1] == "else":
-                branches.append((not kept if decided else kept, decided))
-            if decided:
+        if line.startswith("#if"):
+            branches.append(None)
+        elif line in ("#else", "#endif"):
+            kept = branches.pop()
+            if line == "#else":
+                branches.append(None if kept is None else not kept)
+            if kept is not None:
                 continue
-        if all(kept for kept, _ in branches):
-            if directive and directive["part"]:
-                lines.append(generated.parts[directive["part"]])
-            else:
-                lines.append(re.sub(r"\btree_(?=\w)|\breal\b", lambda word: names[word[0]], line) + "\n")
-    return "".join(lines)
+        if False not in branches:
+            renamed = re.sub(r"\btree_(?=\w)|\breal\b", lambda word: names[word[0]], line)
+            text.append(generated.parts[part["name"]] if part else f"{renamed}\n")
+    return "".join(text)
 
 
 @functools.cache
@@ -191,7 +188,7 @@ class _Writer:
         self.category_names: dict[int, list[str]] = {}
         self.lookup_names: dict[int, str] = {}
         for j, column in enumerate(self.columns):
-            if column.categories is not None:
+            if column.categories:
                 short = self.column_names[j].removeprefix(f"{name}_column_")
                 self.lookup_names[j] = names.take(f"{name}_category_", short)
                 self.category_names[j] = [names.take(f"{self.lookup_names[j]}_", value) for value in column.categories]
@@ -257,8 +254,8 @@ class _Writer:
     def _encoder(self) -> list[str]:
         columns = self.columns
         counts = [-1 if column.categories is None else len(column.categories) for column in columns]
-        marks = [int(column.missing is not None) for column in columns]
-        parts = [self._integers("categories", counts), self._integers("indicator", marks, "unsigned char")]
+        indicators = [int(column.missing is not None) for column in columns]
+        parts = [self._integers("categories", counts), self._integers("indicator", indicators, "unsigned char")]
         for field in ("fill", "center", "scale"):
             parts.append(self._numbers(field, [getattr(column, field) for column in columns]))
         lowest = [-math.inf if column.lower is None else column.lower for column in columns]
