@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 
+from dtsemnet import export
 from dtsemnet.export import Artefact, ExportError, Predictions, check_export
 from dtsemnet.export.probes import probe_rows, read_table
 from dtsemnet.tree import Column, Encoder, Model, Topology, Tree, as_model
@@ -98,6 +99,13 @@ def test_the_weight_of_missing_values_does_not_scale_the_probes():
     model = Model(Encoder([Column("income", missing="indicator", fill=1000.0)]), tree)
     rows = probe_rows(model, None, 1000, np.random.default_rng(0))
     assert np.nanmedian(np.abs(rows)) > 100  # thresholds lie at 1000, not at 1000 / 1e6
+
+
+@pytest.mark.parametrize("target", ["c", "sql", "python", "numpy_function", "onnx", "smt2", "json"])
+def test_a_column_without_categories_is_exported(target):
+    tree = Tree(Topology.complete(1), [[1.0, 2.0]], [-0.5], [[0.0], [1.0]])
+    model = Model(Encoder([Column("empty", categories=[], missing="indicator"), Column("size")]), tree)
+    assert getattr(export, f"to_{target}")(model).report.n_rows > 300
 
 
 def test_tables_are_read_from_frames_and_arrays_alike():

@@ -69,7 +69,8 @@ def _random(model: Model, spread: Array, n_rows: int, rng: np.random.Generator) 
             table[:, j] = rng.normal(size=n_rows) * spread[j] * rng.choice([0.1, 1.0, 3.0], n_rows)
         else:
             # One value that no encoder knows represents all of them.
-            unknown = "\u2205 unknown" if isinstance(column.categories[0], str) else 1e9 + 0.5
+            texts = all(isinstance(category, str) for category in column.categories[:1])
+            unknown = "\u2205 unknown" if texts else 1e9 + 0.5
             values = [*column.categories, unknown, None]
             table[:, j] = [values[k] for k in rng.integers(len(values), size=n_rows)]
         if column.missing is not None and column.categories is None:

@@ -147,12 +147,6 @@ def test_names_of_classes_and_categories_come_back_as_they_went_in(tmp_path):
     assert told[len(NASTY) : -1] == [" ".join([*map(str, range(len(NASTY))), "-1"])] * len(NASTY)
 
 
-def test_a_column_without_categories_has_no_enum():
-    tree = Tree(Topology.complete(1), [[1.0, 2.0]], [-0.5], [[0.0], [1.0]])
-    model = Model(Encoder([Column("empty", categories=[], missing="indicator"), Column("size")]), tree)
-    assert to_c(model).report.n_near == 0
-
-
 def test_numbers_are_looked_up_by_value(tmp_path):
     code = '    printf("%d %d %d", tree_category_rooms(3), tree_category_rooms(2.5), tree_category_rooms_2);\n'
     assert say(tmp_path, cached("mixed class", "float").text, code) == "2 -1 1"
