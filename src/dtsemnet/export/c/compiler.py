@@ -90,11 +90,10 @@ def run(model: Model, source: str, rows: Array, *, name: str, number: str, flags
         record = [("leaf", np.intc), ("class", np.intc), ("out", real, (n_outputs,))]
         answer = np.frombuffer(answers.read_bytes(), dtype=record)
     leaf, output = answer["leaf"].astype(np.int64), answer["out"].astype(np.float64)
-    if not model.is_classifier:
+    if model.class_names is None:
         return Predictions(leaf, output)
-    label = np.empty(len(rows), dtype=object)
-    label[:] = [(*(model.class_names or ()), None)[k] for k in answer["class"]]
-    return Predictions(leaf, output, label)
+    names = (*model.class_names, None)  # the class of a row that is refused is -1
+    return Predictions(leaf, output, np.array([names[k] for k in answer["class"]], dtype=object))
 
 
 def encode_categories(model: Model, rows: Array) -> Floats:

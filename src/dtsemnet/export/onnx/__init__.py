@@ -106,7 +106,7 @@ def _read_tree(model: Model, outputs: Sequence[Array]) -> Predictions:
     labels, probabilities, leaf = outputs
     is_number = _label_type(tree) == "class number"
     names = [tree.class_names[k] for k in labels] if is_number else labels.tolist()
-    return Predictions(leaf, probabilities.astype(np.float64), _objects(names))
+    return Predictions(leaf, probabilities.astype(np.float64), np.array(names, dtype=object))
 
 
 def _read_leaf_logits(model: Model, outputs: Sequence[Array]) -> Predictions:
@@ -115,13 +115,7 @@ def _read_leaf_logits(model: Model, outputs: Sequence[Array]) -> Predictions:
 
 def _read_class_logits(model: Model, outputs: Sequence[Array]) -> Predictions:
     names = model.class_names or ()
-    return Predictions(label=_objects([names[k] for k in outputs[0].argmax(axis=1)]))
-
-
-def _objects(values: list[Any]) -> Array:
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
+    return Predictions(label=np.array([names[k] for k in outputs[0].argmax(axis=1)], dtype=object))
 
 
 FORMS: dict[str, Callable[[Model, Sequence[Array]], Predictions]] = {
@@ -190,7 +184,7 @@ def _find_leaf(graph: Graph, tree: Tree, features: str, order: Ints) -> str:
     reached = graph.node(
         "TreeEnsemble", scores, domain=ML, n_targets=1, aggregate_function=1, post_transform=0, tree_roots=[0],
         nodes_featureids=list(range(tree.n_splits)), nodes_splits=tensor(zero, "nodes_splits"),
-        nodes_modes=tensor(np.zeros(tree.n_splits, dtype=np.uint8), "nodes_modes"),  # 0: true where score <= 0
+        nodes_modes=tensor(np.zeros(tree.n_splits, dtype=np.uint8), "nodes_modes"),  # 0: true if score <= 0
         nodes_truenodeids=np.where(left < 0, ~left, left).tolist(), nodes_trueleafs=(left < 0).astype(int).tolist(),
         nodes_falsenodeids=np.where(right < 0, ~right, right).tolist(),
         nodes_falseleafs=(right < 0).astype(int).tolist(),

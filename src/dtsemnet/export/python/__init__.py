@@ -374,9 +374,8 @@ def _checked(model: Model, kind: str, source: str, call: Callable[[Function, Arr
         leaf, prediction = np.asarray(call(module["apply"], rows)), call(module["predict"], rows)
         if not model.is_classifier:
             return Predictions(leaf, np.array(prediction, dtype=np.float64).reshape(len(rows), -1))
-        label = np.empty(len(rows), dtype=object)
-        label[:] = prediction
-        return Predictions(leaf, np.array(call(module["predict_proba"], rows)).reshape(len(rows), -1), label)
+        probability = np.array(call(module["predict_proba"], rows)).reshape(len(rows), -1)
+        return Predictions(leaf, probability, np.array(prediction, dtype=object))
 
     return checked(model, Artefact(kind, source, exact=True, answer=answer), X)
 

@@ -90,9 +90,7 @@ def to_sql(tree: Any, X: Any = None, *, output: str = "predict", table: str | No
         if output == "leaf":
             return Predictions(leaf=np.array([-1 if leaf is None else leaf for (leaf,) in values], dtype=np.int64))
         if output == "predict" and model.is_classifier:
-            label = np.empty(len(rows), dtype=object)
-            label[:] = [writer.labels.get(word) for (word,) in values]
-            return Predictions(label=label)
+            return Predictions(label=np.array([writer.labels.get(word) for (word,) in values], dtype=object))
         return Predictions(output=np.array(values, dtype=np.float64).reshape(len(rows), -1))
 
     return checked(model, Artefact("SQL", expression, exact=True, answer=answer), X)
@@ -106,8 +104,8 @@ class _Writer:
         features = model.encoder.features
         self.is_number = [feature.kind == "number" for feature in features]
         self.text = [number(f.column, table) if f.kind == "number" else condition(f, table) for f in features]
-        # Whether a feature can be so large that its product with a weight overflows.
-        self.is_open = [f.kind == "number" and None in (f.column.lower, f.column.upper) for f in features]
+        # Whether the product of a feature with a weight can overflow.
+        self.is_unbounded = [f.kind == "number" and None in (f.column.lower, f.column.upper) for f in features]
 
     def write(self, output: str) -> str:
         if output == "leaf":
@@ -153,7 +151,7 @@ class _Writer:
         return f"CASE WHEN {score} > 0e0 THEN\n{right}\nELSE\n{left}\nEND"
 
     def _flat(self, node: int, leaf: Callable[[int], str], path: str) -> list[str]:
-        """One WHEN for each leaf below: longer, but no deeper however deep the tree is."""
+        """Write one WHEN per leaf below: longer, but not nested, however deep the tree is."""
         if node < 0:
             return [f"WHEN {path} THEN\n{leaf(~node)}"]
         score, _ = self._score(node)
@@ -162,7 +160,7 @@ class _Writer:
         return [*self._flat(left, leaf, f"{path}{score} <= 0e0"), *self._flat(right, leaf, f"{path}{score} > 0e0")]
 
     def _score(self, split: int) -> tuple[str, bool]:
-        """The score of a split, and whether it can be unknown: infinities of either sign need two open terms."""
+        """Write the score of a split, and say whether it can be NaN: two unbounded terms may be inf and -inf."""
         return self._sum(self.tree.weight[split], float(self.tree.bias[split]))
 
     def _sum(self, weight: Floats, bias: float) -> tuple[str, bool]:
@@ -172,7 +170,7 @@ class _Writer:
         if total is None:
             return double(bias), False
         score = f"{total[0]} + {double(bias)}"
-        unknown = sum(self.is_open[j] for j in used) > 1
+        unknown = sum(self.is_unbounded[j] for j in used) > 1
         return (f"NULLIF({score}, {NAN})" if unknown else score), unknown
 
     def _term(self, j: int, weight: float) -> str:
@@ -181,7 +179,7 @@ class _Writer:
         return self.text[j] if weight == 1.0 else f"{self.text[j]} * {double(weight)}"
 
     def _number(self, output: int) -> str:
-        """One output of a regressor; ``(tanh(v) + 1) / 2`` is ``1 / (1 + exp(-2 v))``."""
+        """Write one output of a regressor; ``(tanh(v) + 1) / 2`` is ``1 / (1 + exp(-2 v))``."""
         body = self._route(lambda leaf: self._value(leaf, output))
         if not isinstance(self.model.output, TanhScale):
             return body
@@ -208,7 +206,7 @@ def ordered_sum(terms: Mapping[int, Term], add: Callable[[Term, Term], Term]) ->
     Parameters
     ----------
     terms : mapping of int to term
-        The products ``w[j] * x[j]`` by the place ``j`` of their feature; places that are absent are zero.
+        The products ``w[j] * x[j]`` by the index ``j`` of their feature; those that are absent are zero.
     add : callable
         Joins two terms.
 
