@@ -1,4 +1,4 @@
-"""Domains: the set of inputs that a statement speaks of.
+"""Domains: the set of inputs that a statement is about.
 
 A domain is a box of the columns as the user has them, cut by linear constraints ``A x <= b``.
 Columns may be integers, fixed, restricted to some categories, or allowed to be missing. A
@@ -26,24 +26,24 @@ Name = int | str
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Domain:
-    """Box, linear constraints, and what is known of single columns.
+    """A box, linear constraints, and restrictions of single columns.
 
     Parameters
     ----------
     lower, upper : float or array_like of shape (n_columns,)
-        Ends of the box, which belong to it. Entries of columns of categories are not used.
+        Ends of the box, which belong to it. Entries for columns of categories are ignored.
     A : array_like of shape (n_constraints, n_columns), optional
     b : array_like of shape (n_constraints,), optional
-        Linear constraints ``A @ x <= b``. An equality is better given by ``fixed``, since few doubles satisfy it.
+        Linear constraints ``A @ x <= b``. Few doubles satisfy an equality; if one column can be held, use ``fixed``.
     integer : sequence of int or str, default=()
         Columns, by number or name, that hold integers.
     fixed : mapping of column to value, optional
         Columns held at a number or a category.
     categories : mapping of column to sequence, optional
-        Categories that may occur; those that the model knows by default. A value that the model does not know stands
-        for all such values, None for a missing one.
+        Categories that may occur; by default those that the model knows. A value that the model does not know
+        represents all such values, None a missing one.
     missing : sequence of int or str, default=()
-        Columns of numbers that may be missing. Otherwise values are there.
+        Columns of numbers whose values may be missing; in all others they are present.
     ranges : mapping of column to (low, high), optional
         Narrower ends of single columns; see :meth:`narrow`.
 
@@ -91,16 +91,16 @@ class Domain:
                 f"the domain would be empty."
             )
         matrix, bound = _constraints(A, b, low)
-        put: dict[str, Any] = {"lower": low, "upper": high, "A": matrix, "b": bound, "integer": tuple(integer)}
-        kinds = {key: tuple(values) for key, values in (categories or {}).items()}
-        put |= {"fixed": dict(fixed or {}), "categories": kinds, "missing": tuple(missing)}
-        put["ranges"] = {name: _range(name, ends) for name, ends in (ranges or {}).items()}
-        for name, content in put.items():
+        fields: dict[str, Any] = {"lower": low, "upper": high, "A": matrix, "b": bound, "integer": tuple(integer)}
+        fields |= {"fixed": dict(fixed or {}), "missing": tuple(missing)}
+        fields["categories"] = {name: tuple(values) for name, values in (categories or {}).items()}
+        fields["ranges"] = {name: _range(name, ends) for name, ends in (ranges or {}).items()}
+        for name, content in fields.items():
             object.__setattr__(self, name, content)
 
     @classmethod
     def from_data(cls, X: Any, *, margin: float = 0.0, integer: Sequence[Name] = ()) -> Domain:
-        """Take the smallest domain that holds all rows: ranges, categories seen, columns with missing values.
+        """Make the smallest domain that holds all rows: ranges, categories seen, columns with missing values.
 
         Parameters
         ----------
@@ -116,42 +116,43 @@ class Domain:
         >>> domain.lower, domain.upper
         (array([0. , 0.5]), array([4. , 6.5]))
         """
-        names: list[Name] = list(range(np.shape(X)[1])) if not hasattr(X, "columns") else list(X.columns)
-        array = np.asarray(X) if not hasattr(X, "columns") else None
-        low, high = np.full(len(names), -np.inf), np.full(len(names), np.inf)
-        kinds: dict[Name, Any] = {}
+        if hasattr(X, "columns"):
+            table: dict[Name, Any] = {name: np.asarray(X[name].to_numpy()) for name in X.columns}
+        else:
+            table = dict(enumerate(np.asarray(X).T))
+        low, high = np.full(len(table), -np.inf), np.full(len(table), np.inf)
+        categories: dict[Name, Any] = {}
         missing = []
-        for j, name in enumerate(names):
-            values = array[:, j] if array is not None else np.asarray(X[name].to_numpy())
-            lost = is_missing(values)
-            there = values[~lost]
+        for j, (name, values) in enumerate(table.items()):
+            is_absent = is_missing(values)
+            present = values[~is_absent]
             try:
-                numbers = there.astype(np.float64) if values.dtype.kind != "U" else None
+                numbers = present.astype(np.float64) if values.dtype.kind != "U" else None
             except (TypeError, ValueError):
                 numbers = None
             if numbers is None:
-                kinds[name] = [*dict.fromkeys(there.tolist()), *([None] if lost.any() else [])]
+                categories[name] = [*dict.fromkeys(present.tolist()), *([None] if is_absent.any() else [])]
             elif not len(numbers):
                 raise ValueError(f"X must hold a value in every column, but column {name!r} has none; drop it.")
             else:
-                room = margin * (numbers.max() - numbers.min())
-                low[j], high[j] = numbers.min() - room, numbers.max() + room
-                missing += [name] if lost.any() else []
-        return cls(low, high, categories=kinds, missing=missing, integer=integer)
+                width = margin * (numbers.max() - numbers.min())
+                low[j], high[j] = numbers.min() - width, numbers.max() + width
+                missing += [name] if is_absent.any() else []
+        return cls(low, high, categories=categories, missing=missing, integer=integer)
 
     @classmethod
     def from_space(cls, space: Any, *, limit: float | None = None, integer: Sequence[Name] = ()) -> Domain:
-        """Take the bounds of the observations of an environment, for proofs about a policy.
+        """Make a domain from the bounds of an environment's observations, for proofs about a policy.
 
         Parameters
         ----------
         space : gymnasium.spaces.Box
-            Such as ``env.observation_space``, of one dimension.
+            For example ``env.observation_space``, of one dimension.
         limit : float, optional
-            Where an end lies beyond it, or is infinite, it is moved there. Many environments bound some of their
-            observations by the largest float, which says nothing.
+            Ends beyond it, or infinite ones, are moved there. Many environments bound some of their observations by the
+            largest float, which excludes nothing.
         integer : sequence of int or str, default=()
-            Observations that are integers, such as contacts, which are 0 or 1.
+            Observations that are integers, for example contacts, which are 0 or 1.
 
         Examples
         --------
@@ -173,35 +174,31 @@ class Domain:
         return cls(low, high, integer=integer)
 
     def narrow(self, ranges: Mapping[Name, tuple[float, float]]) -> Domain:
-        """Keep the part of the domain in which some columns lie between two numbers.
+        """Make the part of the domain in which some columns lie between two numbers.
 
         Examples
         --------
         >>> Domain(-1.0, 1.0).narrow({"angle": (0.1, 0.5), "speed": (0.0, 1.0)})
         Domain(any number of columns, 2 narrowed)
         """
-        both = dict(self.ranges)
+        merged = dict(self.ranges)
         for name, ends in ranges.items():
             low, high = _range(name, ends)
-            before = both.get(name, (-np.inf, np.inf))
-            both[name] = max(low, before[0]), min(high, before[1])
-        return replace(self, ranges=both)
+            before = merged.get(name, (-np.inf, np.inf))
+            merged[name] = max(low, before[0]), min(high, before[1])
+        return replace(self, ranges=merged)
 
     @property
     def n_columns(self) -> int | None:
-        """Number of columns, None where single numbers stand for the ends of any number of them."""
+        """Number of columns; None if the ends are single numbers, which fit any number of columns."""
         return len(self.lower) if self.lower.ndim else None
 
     def __repr__(self) -> str:
         parts = ["any number of columns" if self.n_columns is None else _count(self.n_columns, "column")]
         parts += [] if self.b is None else [_count(len(self.b), "constraint")]
-        counts = (
-            (len(self.ranges), "narrowed"),
-            (len(self.integer), "integer"),
-            (len(self.fixed), "fixed"),
-            (len(self.missing), "may be missing"),
-        )
-        return f"Domain({', '.join(parts + [f'{n} {word}' for n, word in counts if n])})"
+        words = {"ranges": "narrowed", "integer": "integer", "fixed": "fixed", "missing": "may be missing"}
+        parts += [f"{len(getattr(self, name))} {word}" for name, word in words.items() if getattr(self, name)]
+        return f"Domain({', '.join(parts)})"
 
 
 def _count(number: int, word: str) -> str:
@@ -234,12 +231,8 @@ def _constraints(A: ArrayLike | None, b: ArrayLike | None, low: Floats) -> tuple
     if A is None or b is None:
         return None, None
     matrix, bound = np.asarray(A, dtype=np.float64), np.atleast_1d(np.asarray(b, dtype=np.float64))
-    if (
-        matrix.ndim != 2
-        or bound.shape != (len(matrix),)
-        or not np.isfinite(matrix).all()
-        or not np.isfinite(bound).all()
-    ):
+    is_finite = np.isfinite(matrix).all() and np.isfinite(bound).all()
+    if matrix.ndim != 2 or bound.shape != (len(matrix),) or not is_finite:
         raise ValueError(
             f"A must be finite of shape (n_constraints, n_columns) and b of shape (n_constraints,), "
             f"got {matrix.shape} and {bound.shape}."
