@@ -3,14 +3,14 @@
 Three questions, CPU time on one thread:
 
 - which leaves of a random tree on 16 features can be reached, at depth 8 and 10. Splits far from the middle of the box
-  (``spread``) leave many leaves out of reach, which is the harder case. Beside the whole question: one linear program
-  for every leaf with none spared, and the time to check all certificates once more in rational arithmetic;
+  (``spread``) leave many leaves out of reach, which is the harder case. For comparison: one linear program for every
+  leaf, and the time to check all certificates once more in rational arithmetic;
 - how far each of 100 test digits of MNIST can move (largest change of a pixel) before a tree of depth 8 changes its
   class;
-- how much longer the same takes when every leaf of another class is asked its program.
+- how much longer the same takes if every leaf of another class gets its program.
 
-Run by ``python benchmarks/verify_scale.py``; MNIST is looked for as the bench does (``DTSEMNET_DATA``), and the tree is
-fitted first, unless ``--model`` names a model file. Writes ``VERIFY.md`` beside this file.
+Run ``python benchmarks/verify_scale.py``. MNIST is found as the benchmarks of the paper find it (``DTSEMNET_DATA``).
+The tree is fitted first, unless ``--model`` names a model file. Writes ``VERIFY.md`` next to this file.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ def main() -> None:
     """Measure and write the report."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--model", help="a model file with a tree for MNIST; fitted here by default")
-    parser.add_argument("--digits", type=int, default=N_DIGITS, help="test digits to ask about")
-    asked = parser.parse_args()
+    parser.add_argument("--digits", type=int, default=N_DIGITS, help="number of test digits")
+    options = parser.parse_args()
     one_thread()
     reachable_leaves(_random_tree(2, 0.5), Domain(-1.0, 1.0))  # compile
     m = machine()
     versions = ", ".join(f"{package} {number}" for package, number in m["versions"].items())
-    command = "python benchmarks/verify_scale.py" + (" --model FILE" if asked.model else "")
+    command = "python benchmarks/verify_scale.py" + (" --model FILE" if options.model else "")
     page = [
         f"# Proofs at scale\n\nCPU time on one thread; made by `{command}`.\n",
         "## Reachable leaves, 16 features\n", _leaves_table(), "\n## Robustness, largest change\n",
-        _radius_table(asked.model, asked.digits),
+        _radius_table(options.model, options.digits),
         f"\n{date.today().isoformat()}: {m['processor']}, {m['cores']} cores, {m['system']}; {versions}.\n",
     ]  # fmt: skip
     (HERE / "VERIFY.md").write_text("\n".join(page))
@@ -70,21 +70,21 @@ def _leaves_table() -> str:
     for depth, spread in CASES:
         tree, domain = _random_tree(depth, spread), Domain(-1.0, 1.0)
         start = time.process_time()
-        found = reachable_leaves(tree, domain)
-        asked = time.process_time() - start
-        checked = cpu_time(found.check)
-        count = f"{len(found.reachable)} / {len(found.unreachable)} / {len(found.undecided)}"
-        times = [f"{seconds:.2f} s" for seconds in (asked, _all_programs(tree, domain), checked)]
-        rows.append((f"{depth}, {spread:g}", count, times[0], str(found.n_programs), times[1], times[2]))
+        leaves = reachable_leaves(tree, domain)
+        decided = time.process_time() - start
+        checked = cpu_time(leaves.check)
+        count = f"{len(leaves.reachable)} / {len(leaves.unreachable)} / {len(leaves.undecided)}"
+        times = [f"{seconds:.2f} s" for seconds in (decided, _all_programs(tree, domain), checked)]
+        rows.append((f"{depth}, {spread:g}", count, times[0], str(leaves.n_programs), times[1], times[2]))
     header = (
         "depth, spread", "reachable / unreachable / undecided", "whole question, certified", "programs in it",
-        "a program for every leaf", "all certificates anew",
+        "a program for every leaf", "all certificates again",
     )  # fmt: skip
     return table(header, rows)
 
 
 def _all_programs(tree: Tree, domain: Domain) -> float:
-    """CPU seconds of one linear program for each leaf, none spared, certificates apart."""
+    """CPU seconds of one linear program per leaf, without certificates."""
     cuts = Cuts(bind(as_model(tree), domain))
     regions = _regions(cuts)
     systems = [(*cuts.rows(region), region) for region in regions]
@@ -92,15 +92,15 @@ def _all_programs(tree: Tree, domain: Domain) -> float:
 
 
 def _regions(cuts: Cuts) -> list[Region]:
-    todo, found = [(0, cuts.root())], []
+    todo, leaves = [(0, cuts.root())], []
     while todo:
         node, region = todo.pop()
         if node < 0:
-            found.append((~node, region))
+            leaves.append((~node, region))
             continue
         for side, child in enumerate(cuts.tree.topology.children[node].tolist()):
             todo.append((child, cuts.child(region, node, side)))
-    return [region for _, region in sorted(found, key=lambda pair: pair[0])]
+    return [region for _, region in sorted(leaves, key=lambda pair: pair[0])]
 
 
 def _radius_table(path: str | None, n_digits: int) -> str:
@@ -110,9 +110,11 @@ def _radius_table(path: str | None, n_digits: int) -> str:
     rows = [_radii("random tree, depth 8, 16 features", *synthetic), _radii("MNIST, depth 8, 784 features", *digits)]
     header = (
         "tree", "inputs", "time each, mean", "median", "slowest", "programs each", "lower = upper within",
-        "every leaf asked", "speed-up by bounds",
+        "program for every leaf", "speed-up by bounds",
     )  # fmt: skip
-    note = f"Bounds on the path spare programs; without them every leaf of another class is asked ({N_WITHOUT} inputs)."
+    note = (
+        f"Bounds on the path spare programs; without them every leaf of another class needs one ({N_WITHOUT} inputs)."
+    )
     return f"{note}\n\n{table(header, rows)}"
 
 
@@ -120,11 +122,11 @@ def _radii(name: str, model: Model, X: Any) -> tuple[str, ...]:
     times, programs, gaps = [], [], []
     for x in X:
         start = time.process_time()
-        found = robustness(model, x)
+        radius = robustness(model, x)
         times.append(time.process_time() - start)
-        programs.append(found.n_programs)
-        gaps.append((found.upper - found.lower) / found.upper)
-    without = [cpu_time(lambda x=x: _ask_all(model, x)) for x in X[:N_WITHOUT]]  # type: ignore[misc]
+        programs.append(radius.n_programs)
+        gaps.append((radius.upper - radius.lower) / radius.upper)
+    without = [cpu_time(lambda x=x: _radius_of_all(model, x)) for x in X[:N_WITHOUT]]  # type: ignore[misc]
     ratio = sum(without) / sum(times[:N_WITHOUT])
     return (
         name, str(len(X)), f"{np.mean(times):.3f} s", f"{np.median(times):.3f} s", f"{max(times):.2f} s",
@@ -132,8 +134,8 @@ def _radii(name: str, model: Model, X: Any) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def _ask_all(model: Model, x: Any) -> float:
-    """The radius from the programs of all leaves of other classes, no bound on the path used."""
+def _radius_of_all(model: Model, x: Any) -> float:
+    """The radius from the programs of all leaves of other classes, without bounds on the path."""
     row = np.asarray(x, dtype=np.float64)
     own = model.tree.leaf_class[int(model.apply(row[None])[0])]
     encoded = bind_around(model, row, 10.0 * (1.0 + float(np.abs(row).max())))

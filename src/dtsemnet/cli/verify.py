@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dtsemnet.cli.output import check_output, columns, counted, print_json, quoted, remark, say, size_of
+
+if TYPE_CHECKING:  # imported when the verb runs, so that other verbs start fast
+    from dtsemnet.tree import Column, Model
+    from dtsemnet.verify import Domain, Report
 
 __all__ = ["EXAMPLES", "run"]
 
@@ -63,7 +67,7 @@ def run(
     A proof covers every input of the domain, as the model runs in floating point. The domain is the range of the
     table, or what [bold]--box[/] says.
 
-    Exit code 1 where a statement of [bold]--never[/] or [bold]--monotone[/] is not proved.
+    Exit code 1 if a statement of [bold]--never[/] or [bold]--monotone[/] is not proved.
     """
     check_output(out, force=force)
     check_output(page, force=force, what="--page")
@@ -76,12 +80,12 @@ def run(
     if epsilon and table is None:
         raise ValueError("--epsilon needs rows to certify; add --data FILE.")
     X, y = _some_rows(table, max_rows) if table is not None and epsilon else (None, None)
-    asked = loaded.model
+    content = loaded.model
     report = audit(
-        asked, _domain(asked, table, box or [], fix or [], integer or [], margin), X, y,
-        epsilon=epsilon or (), norm=_norm(norm), never_output=[_label(asked, name, "--never") for name in never or ()],
-        monotone_in=[_column(asked, name, "--monotone") for name in monotone or ()],
-        output=None if output is None else _label(asked, output, "--output"), time_limit=time_limit,
+        content, _domain(content, table, box or [], fix or [], integer or [], margin), X, y, epsilon=epsilon or (),
+        norm=_norm(norm), never_output=[_label(content, name, "--never") for name in never or ()],
+        monotone_in=[_column(content, name, "--monotone").name for name in monotone or ()],
+        output=None if output is None else _label(content, output, "--output"), time_limit=time_limit,
     )  # fmt: skip
     if out is not None:
         write_atomically(out, report.to_markdown())
@@ -94,86 +98,87 @@ def run(
         for path, what in ((out, "Report"), (page, "Page")):
             if path is not None:
                 say(f"{what} written to {path} ({size_of(path)}).")
-    failed = [said.text for said in report.statements if said.status != "yes"]
+    failed = [claim.text for claim in report.statements if claim.status != "yes"]
     if failed:
         remark(f"not proved: {'; '.join(failed)}.")
         raise typer.Exit(1)
 
 
-def _domain(model: Any, table: Any, box: list[str], fix: list[str], integer: list[str], margin: float) -> Any:
-    """The ranges of the table, if there is one, and what the options say."""
+def _domain(model: Model, table: Any, box: list[str], fix: list[str], integer: list[str], margin: float) -> Domain:
+    """Make the domain: the ranges of the table, if there is one, then what the options say."""
     import numpy as np
 
     from dtsemnet.verify import Domain
 
-    names = [column.name for column in model.encoder.columns]
-    found = Domain(-np.inf, np.inf) if table is None else Domain.from_data(table.X, margin=margin)
-    lower, upper = (np.array(np.broadcast_to(end, len(names))) for end in (found.lower, found.upper))
-    for words in box:
-        name, span = _pair(words, "--box", "COLUMN=LOW:HIGH")
-        j = names.index(_column(model, name, "--box"))
-        if model.encoder.columns[j].categories is not None:
+    columns = model.encoder.columns
+    base = Domain(-np.inf, np.inf) if table is None else Domain.from_data(table.X, margin=margin)
+    lower, upper = (np.array(np.broadcast_to(end, len(columns))) for end in (base.lower, base.upper))
+    for text in box:
+        name, span = _split(text, "--box", "COLUMN=LOW:HIGH")
+        column = _column(model, name, "--box")
+        if column.categories is not None:
             raise ValueError(f"--box {quoted(name)} is a column of categories; hold it by --fix {name}=VALUE.")
+        j = columns.index(column)
         try:
             lower[j], upper[j] = (float(part) for part in span.split(":"))
         except ValueError:
-            raise ValueError(f"--box must read {name}=LOW:HIGH with two numbers, got {quoted(words)}.") from None
-    held = dict(_pair(words, "--fix", "COLUMN=VALUE") for words in fix)
-    held = {_column(model, name, "--fix"): value for name, value in held.items()}
-    for j, column in enumerate(model.encoder.columns):
-        if column.name in held and column.categories is None:
-            lower[j] = upper[j] = float(held[column.name])
+            raise ValueError(f"--box must read {name}=LOW:HIGH with two numbers, got {quoted(text)}.") from None
+    fixed: dict[int | str, Any] = {}
+    for text in fix:
+        name, value = _split(text, "--fix", "COLUMN=VALUE")
+        column = _column(model, name, "--fix")
+        fixed[name] = _value(column, value)
+        if column.categories is None:  # also outside the range of the table
+            lower[columns.index(column)] = upper[columns.index(column)] = fixed[name]
+    for j, column in enumerate(columns):
         if column.categories is None and not np.isfinite([lower[j], upper[j]]).all():
             raise ValueError(
                 f"the range of column {quoted(column.name)} is open, and a proof needs it; name a table by --data, or "
                 f"add --box {column.name}=LOW:HIGH."
             )
-    return Domain(
-        lower, upper, integer=[_column(model, name, "--integer") for name in integer],
-        fixed={name: _value(model, name, value) for name, value in held.items()},
-        categories=found.categories, missing=found.missing,
-    )  # fmt: skip
+    integers = [_column(model, name, "--integer").name for name in integer]
+    return Domain(lower, upper, integer=integers, fixed=fixed, categories=base.categories, missing=base.missing)
 
 
-def _pair(words: str, option: str, form: str) -> tuple[str, str]:
-    name, sign, value = words.rpartition("=")
+def _split(text: str, option: str, form: str) -> tuple[str, str]:
+    name, sign, value = text.rpartition("=")
     if not sign or not name:
-        raise ValueError(f"{option} must read {form}, got {quoted(words)}.")
+        raise ValueError(f"{option} must read {form}, got {quoted(text)}.")
     return name, value
 
 
-def _column(model: Any, name: str, option: str) -> str:
+def _column(model: Model, name: str, option: str) -> Column:
     import difflib
 
-    names = [column.name for column in model.encoder.columns]
-    if name not in names:
-        near = difflib.get_close_matches(name, names, n=1)
-        hint = f"did you mean {quoted(near[0])}?" if near else f"it reads {', '.join(map(quoted, names[:8]))}."
+    columns = {column.name: column for column in model.encoder.columns}
+    if name not in columns:
+        near = difflib.get_close_matches(name, columns, n=1)
+        hint = f"did you mean {quoted(near[0])}?" if near else f"it reads {', '.join(map(quoted, list(columns)[:8]))}."
         raise ValueError(f"{option} {quoted(name)} is no column of the model; {hint}")
-    return name
+    return columns[name]
 
 
-def _value(model: Any, name: str, value: str) -> Any:
-    """A number, or the category that is written like this."""
-    column = next(column for column in model.encoder.columns if column.name == name)
+def _value(column: Column, text: str) -> Any:
+    """Read a number, or the category that is written like this."""
     if column.categories is None:
-        return float(value)
-    found = [category for category in column.categories if str(category) == value]
-    if not found:
-        raise ValueError(f"--fix {name}={value} is no category of the column; there are {list(column.categories)[:8]}.")
-    return found[0]
+        return float(text)
+    for category in column.categories:
+        if str(category) == text:
+            return category
+    known = list(column.categories)[:8]
+    raise ValueError(f"--fix {column.name}={text} is no category of the column; there are {known}.")
 
 
-def _label(model: Any, name: str, option: str) -> Any:
-    """The class that is written like this, or the number of an output."""
+def _label(model: Model, name: str, option: str) -> Any:
+    """Read the class that is written like this, or the number of an output."""
     if model.class_names is None:
         if option == "--output" and name.isdigit():
             return int(name)
         raise ValueError(f"{option} {quoted(name)} names a class, but the model predicts numbers.")
-    found = [label for label in model.class_names if str(label) == name]
-    if not found:
-        raise ValueError(f"{option} {quoted(name)} is no class of the model; there are {list(model.class_names)[:8]}.")
-    return found[0]
+    for label in model.class_names:
+        if str(label) == name:
+            return label
+    raise ValueError(f"{option} {quoted(name)} is no class of the model; there are {list(model.class_names)[:8]}.")
 
 
 def _norm(norm: str) -> Any:
@@ -187,23 +192,23 @@ def _some_rows(table: Any, max_rows: int) -> tuple[Any, Any]:
 
     if len(table) > max_rows:
         remark(f"{counted(max_rows, 'row')} of {len(table):,} certified; all by --max-rows {len(table)}.")
-    place = np.unique(np.linspace(0, len(table) - 1, min(max_rows, len(table))).round().astype(int))
-    return table.X.iloc[place], None if table.y is None else table.y[place]
+    chosen = np.unique(np.linspace(0, len(table) - 1, min(max_rows, len(table))).round().astype(int))
+    return table.X.iloc[chosen], None if table.y is None else table.y[chosen]
 
 
-def _write_page(page: Path, report: Any, table: Any, title: str) -> None:
+def _write_page(page: Path, report: Report, table: Any, title: str) -> None:
     from dtsemnet.explorer import to_html
 
     X, y = (None, None) if table is None else (table.X, table.y)
     to_html(report.model, page, X=X, y=y, title=title, proofs=report)
 
 
-def _names(report: Any) -> list[str]:
+def _names(report: Report) -> list[str]:
     labels = report.model.class_names
-    return [str(labels[found.output] if labels is not None else found.output) for found in report.outputs]
+    return [str(bounds.output if labels is None else labels[bounds.output]) for bounds in report.outputs]
 
 
-def _figures(model: Path, report: Any) -> dict[str, Any]:
+def _figures(model: Path, report: Report) -> dict[str, Any]:
     leaves = report.leaves
     return {
         "model": model,
@@ -211,20 +216,20 @@ def _figures(model: Path, report: Any) -> dict[str, Any]:
         "leaves": {"reachable": leaves.reachable, "unreachable": leaves.unreachable, "undecided": leaves.undecided},
         "classes": {str(name): status for name, status in report.classes.items()},
         "outputs": [
-            {"output": name, "least": found.minimum.attained, "largest": found.maximum.attained}
-            | {"never below": found.minimum.certified, "never above": found.maximum.certified}
-            for name, found in zip(_names(report), report.outputs)
+            {"output": name, "least": bounds.minimum.attained, "largest": bounds.maximum.attained}
+            | {"never below": bounds.minimum.certified, "never above": bounds.maximum.certified}
+            for name, bounds in zip(_names(report), report.outputs)
         ],
         "robustness": [
-            {"epsilon": found.epsilon, "rows": len(found.status), "share": found.share}
-            | {status: int((found.status == status).sum()) for status in ("certified", "broken", "undecided")}
-            for found in report.certified
+            {"epsilon": rows.epsilon, "rows": len(rows.status), "share": rows.share}
+            | {status: int((rows.status == status).sum()) for status in ("certified", "broken", "undecided")}
+            for rows in report.certified
         ],
-        "statements": [vars(said) for said in report.statements],
+        "statements": [vars(claim) for claim in report.statements],
     }
 
 
-def _show(model: Path, report: Any) -> None:
+def _show(model: Path, report: Report) -> None:
     from dtsemnet.cli.output import number
 
     say(f"{model}: {report.leaves}")
@@ -238,8 +243,8 @@ def _show(model: Path, report: Any) -> None:
         columns(
             ["class", "can come out", "probability from", "to"],
             [
-                [str(name), words.get(status, status), number(found.minimum.attained), number(found.maximum.attained)]
-                for (name, status), found in rows
+                [str(name), words.get(status, status), number(bounds.minimum.attained), number(bounds.maximum.attained)]
+                for (name, status), bounds in rows
             ],
         )
     else:
@@ -254,6 +259,6 @@ def _show(model: Path, report: Any) -> None:
         say()
     for outcome in report.certified:
         say(str(outcome))
-    for said in report.statements:
-        verdict = {"yes": "proved", "no": "wrong", "undecided": "undecided"}[said.status]
-        say(f"{said.text}: {verdict} ({said.shown_by})")
+    for claim in report.statements:
+        verdict = {"yes": "proved", "no": "wrong", "undecided": "undecided"}[claim.status]
+        say(f"{claim.text}: {verdict} ({claim.shown_by})")

@@ -7,10 +7,8 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
-from dtsemnet.tree import Topology, Tree, as_model
+from dtsemnet.tree import Topology, Tree
 from dtsemnet.verify import Domain, reachable_leaves
-from dtsemnet.verify.proof.encoded_domain import bind
-from strategies import make_model
 
 TREE = Tree(Topology.complete(1), [[1.0, 1.0]], [0.0], [[0.0], [1.0]])
 
@@ -53,19 +51,6 @@ def test_bad_input_is_refused_by_name(make, message):
         make()
 
 
-def test_narrowed_columns_are_those_of_a_smaller_box():
-    narrow = Domain(-2.0, 2.0).narrow({"x0": (-1, 5)}).narrow({0: (0.5, 1.5), "x1": (-9, 1)})
-    encoded = bind(as_model(TREE), narrow)
-    assert_array_equal(encoded.lower, [0.5, -2])
-    assert_array_equal(encoded.upper, [1.5, 1])
-    assert not encoded.contains(np.array([0.0, 0.0]))
-    opened = Domain(-np.inf, np.inf).narrow({"x0": (0, 1), "x1": (0, 1)})  # no other end is needed
-    assert reachable_leaves(TREE, opened).reachable == [0, 1]
-    categories = make_model("mixed class")
-    with pytest.raises(ValueError, match="which has categories"):
-        bind(categories, Domain(-1.0, 1.0).narrow({"rooms": (0, 1)}))
-
-
 def test_bounds_of_observations():
     gymnasium = pytest.importorskip("gymnasium", reason="only the extra rl has environments")
     space = gymnasium.make("CartPole-v1").observation_space
@@ -84,26 +69,3 @@ def test_bounds_of_observations():
 def test_domain_of_another_type_is_refused():
     with pytest.raises(TypeError, match="domain must be a Domain"):
         reachable_leaves(TREE, (0, 1))
-
-
-def test_constraints_are_checked_without_rounding():
-    encoded = bind(as_model(TREE), Domain(-2, 2, A=[[0.1, 0.2]], b=[0.3]))
-    assert not encoded.contains(np.array([1.0, 1.0]))  # 0.1 + 0.2 > 0.3 as the doubles are
-    assert encoded.contains(np.array([1.0, 0.9999999999999998]))
-
-
-def test_mapped_columns_have_the_images_of_their_ends():
-    model = make_model("tanh")
-    encoded = bind(model, Domain(-3.0, 3.0))
-    ends = model.transform(np.array([[-3.0] * 8, [3.0] * 8]))
-    assert_array_equal(encoded.lower, ends.min(axis=0))
-    assert_array_equal(encoded.upper, ends.max(axis=0))
-    rows = np.random.default_rng(0).uniform(-3, 3, (500, 8))
-    features = model.transform(rows)
-    assert ((encoded.lower <= features) & (features <= encoded.upper)).all()
-    assert all(encoded.contains(encoded.row(z)) for z in features)
-
-
-def test_constraint_on_a_clipped_column_is_refused():
-    with pytest.raises(ValueError, match="no plain number"):
-        bind(make_model("tanh"), Domain(-3.0, 3.0, A=np.ones((1, 8)), b=[0]))
