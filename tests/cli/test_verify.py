@@ -93,13 +93,19 @@ def test_page_shows_the_proofs(run: Run) -> None:
         (["--box", "a=0"], "--box must read a=LOW:HIGH with two numbers"),
         (["--box", "c=0:1"], "--box 'c' is no column of the model"),
         ([*BARE, "--never", "maybe"], "--never 'maybe' is no class of the model"),
-        ([*BARE, "--norm", "3"], "--norm must be inf, 1 or 2"),
         ([*BARE, "--epsilon", "0.1"], "add --data FILE"),
         ([*BARE, "--monotone", "c"], "--monotone 'c' is no column"),
     ],
 )
 def test_what_is_refused(words: list[str], reason: str, run: Run) -> None:
     assert reason in run("verify", "@bare.json", *words, code=1).stderr
+
+
+def test_norm_is_one_of_three(run: Run) -> None:
+    assert "is not one of 'inf', '1', '2'" in run("verify", "@bare.json", *BARE, "--norm", "3", code=2).stderr
+    rows = ("verify", "@bare.json", "--data", "@ab.csv", "--epsilon", 0.1, "--json")
+    shares = [run(*rows, "--norm", norm).json()["robustness"][0]["share"] for norm in ("inf", "1")]
+    assert shares[0] <= shares[1]
 
 
 def test_options_for_classes_are_refused_for_numbers(run: Run) -> None:

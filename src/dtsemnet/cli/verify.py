@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,6 +24,14 @@ dtsemnet verify model.json --data data.csv --fix sex=2 --monotone age --output h
 """
 
 
+class Norm(StrEnum):
+    """How distances are measured: the largest change, the sum of changes, or the Euclidean norm."""
+
+    LARGEST = "inf"
+    SUM = "1"
+    EUCLIDEAN = "2"
+
+
 def run(
     model: Annotated[Path, typer.Argument(help="Model file.", metavar="MODEL")],
     data: Annotated[
@@ -38,14 +47,14 @@ def run(
     fix: Annotated[
         list[str] | None, typer.Option(help="Column held at a number or a category.", metavar="COLUMN=VALUE")
     ] = None,
-    integer: Annotated[list[str] | None, typer.Option(help="Column of whole numbers.", metavar="COLUMN")] = None,
+    integer: Annotated[list[str] | None, typer.Option(help="Column of integers.", metavar="COLUMN")] = None,
     margin: Annotated[
         float, typer.Option(help="Share by which the table's ranges are widened at both ends.", min=0.0)
     ] = 0.0,
     epsilon: Annotated[
         list[float] | None, typer.Option(help="Certify that rows keep their class within this distance.", min=0.0)
     ] = None,
-    norm: Annotated[str, typer.Option(help="Distance: inf, 1 or 2.", metavar="NORM")] = "inf",
+    norm: Annotated[Norm, typer.Option(help="How distances are measured.")] = Norm.LARGEST,
     max_rows: Annotated[int, typer.Option(help="Rows to certify, at most, evenly spread.", min=1, metavar="N")] = 500,
     never: Annotated[
         list[str] | None, typer.Option(help="Prove that this class never comes out.", metavar="CLASS")
@@ -54,7 +63,7 @@ def run(
         list[str] | None, typer.Option(help="Prove that raising this column never lowers the output.", metavar="COLUMN")
     ] = None,
     output: Annotated[
-        str | None, typer.Option(help="Class or number of the output that --monotone speaks of.", metavar="NAME")
+        str | None, typer.Option(help="Class or number of the output that --monotone is about.", metavar="NAME")
     ] = None,
     time_limit: Annotated[float, typer.Option(help="Seconds for each --monotone.", min=0.0)] = 60.0,
     out: Annotated[Path | None, typer.Option(help="Markdown file for the audit.", metavar="FILE")] = None,
@@ -83,7 +92,7 @@ def run(
     content = loaded.model
     report = audit(
         content, _domain(content, table, box or [], fix or [], integer or [], margin), X, y, epsilon=epsilon or (),
-        norm=_norm(norm), never_output=[_label(content, name, "--never") for name in never or ()],
+        norm=norm.value, never_output=[_label(content, name, "--never") for name in never or ()],
         monotone_in=[_column(content, name, "--monotone").name for name in monotone or ()],
         output=None if output is None else _label(content, output, "--output"), time_limit=time_limit,
     )  # fmt: skip
@@ -179,12 +188,6 @@ def _label(model: Model, name: str, option: str) -> Any:
         if str(label) == name:
             return label
     raise ValueError(f"{option} {quoted(name)} is no class of the model; there are {list(model.class_names)[:8]}.")
-
-
-def _norm(norm: str) -> Any:
-    if norm not in ("inf", "1", "2"):
-        raise ValueError(f"--norm must be inf, 1 or 2, got {quoted(norm)}.")
-    return norm
 
 
 def _some_rows(table: Any, max_rows: int) -> tuple[Any, Any]:
