@@ -37,6 +37,13 @@ def test_pure_modules_pass_their_tests_in_node():
     run("node", "--test", "--test-reporter=spec", *sorted(Path(__file__).parent.glob("*.test.js")))
 
 
+def test_joined_modules_are_one_module(tmp_path):
+    script = tmp_path / "page.mjs"
+    script.write_text("\n".join(html._inline((PAGE / name).read_text("utf-8")) for name in html.SCRIPTS), "utf-8")
+    assert not re.search(r"^(import|export)\b", script.read_text("utf-8"), re.MULTILINE)
+    run("node", "--check", script)  # two modules must not define the same name
+
+
 def test_types_hold():
     run_package("tsc", "--project", "tsconfig.json")
 

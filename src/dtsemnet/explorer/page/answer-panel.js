@@ -3,7 +3,7 @@
 /** @import { Facts } from "./facts.js" */
 /** @import { Result } from "./routing.js" */
 
-import { bar, barTrack, fill, link, make, phrase } from "./elements.js";
+import { bar, barTrack, fill, link, make, phrase, swatch } from "./elements.js";
 import { largest } from "./facts.js";
 import { dot, leafClass } from "./routing.js";
 import { numberText, percentText, questionParts } from "./text.js";
@@ -56,12 +56,7 @@ export class AnswerPanel {
     fill(
       root,
       heading,
-      make(
-        "p",
-        { class: "big" },
-        make("span", { class: "swatch", style: { background: facts.classColour(best) } }),
-        names[best],
-      ),
+      make("p", { class: "big" }, swatch(facts.classColour(best)), names[best]),
       make(
         "ul",
         { class: "bars" },

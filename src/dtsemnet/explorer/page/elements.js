@@ -54,6 +54,14 @@ export function link(text, onclick) {
 }
 
 /**
+ * A small square in a colour.
+ * @param {string} colour
+ */
+export function swatch(colour) {
+  return make("span", { class: "swatch", style: { background: colour } });
+}
+
+/**
  * Pieces of text, between which alone a line is broken.
  * @param {string[]} parts
  * @returns {Child[]}

@@ -4,7 +4,7 @@
 
 import { AnswerPanel } from "./answer-panel.js";
 import { Drawing } from "./drawing.js";
-import { fill, get, make } from "./elements.js";
+import { fill, get, make, swatch } from "./elements.js";
 import { Facts } from "./facts.js";
 import { listenToCanvas } from "./gestures.js";
 import { InputPanel } from "./input-panel.js";
@@ -201,8 +201,6 @@ function openPage() {
   }
 
   function showLegend() {
-    /** @type {(background: string) => HTMLElement} */
-    const swatch = (background) => make("span", { class: "swatch", style: { background } });
     const { classes } = model;
     if (classes !== null) {
       const more = classes.length - LISTED;

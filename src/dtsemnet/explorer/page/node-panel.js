@@ -6,7 +6,7 @@
 /** @import { Result } from "./routing.js" */
 /** @import { Equation, Term } from "./text.js" */
 
-import { bar, fill, link, make, phrase } from "./elements.js";
+import { bar, fill, link, make, phrase, swatch } from "./elements.js";
 import { largest } from "./facts.js";
 import { leafClass } from "./routing.js";
 import { countText, numberText, percentText, plural, questionParts, regionLines, sumParts } from "./text.js";
@@ -212,12 +212,7 @@ export class NodePanel {
     const { mix, right } = model.leaves ?? {};
     const counted = n && mix && right ? { n, mix: mix[leaf], right: right[leaf] } : null;
     return [
-      make(
-        "p",
-        { class: "big" },
-        make("span", { class: "swatch", style: { background: facts.classColour(best) } }),
-        names[best],
-      ),
+      make("p", { class: "big" }, swatch(facts.classColour(best)), names[best]),
       counted &&
         note(
           `${countText(counted.right)} of ${plural(counted.n, "row")} right: ` +

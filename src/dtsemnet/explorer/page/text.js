@@ -142,10 +142,15 @@ export function questionParts(model, equation, right, most = Infinity) {
 }
 
 /**
- * The same in one piece.
- * @type {typeof questionParts extends (...args: infer A) => string[] ? (...args: A) => string : never}
+ * What sends an input right, or left, at a split, in one piece.
+ * @param {Model} model
+ * @param {Equation} equation
+ * @param {boolean} right
+ * @param {number} [most]
  */
-export const questionText = (...split) => questionParts(...split).join(" ");
+export function questionText(model, equation, right, most) {
+  return questionParts(model, equation, right, most).join(" ");
+}
 
 /**
  * What holds on the way to a node. Splits on one number are merged to an interval, whose line names no split.
