@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from dtsemnet.fit.data import MIN_ROWS, Sample, Scaling, TrainingData, merge, set_aside, split, target_scale
+from dtsemnet.fit.data import MIN_ROWS, Sample, Scaling, TrainingData, merge, set_aside, split
 
 
 def sample_of(X, y=None, weight=None):
@@ -101,6 +101,9 @@ def test_folding_splits_keeps_their_scores_and_unfolding_undoes_it():
 
 def test_targets_are_scaled_by_weight_and_constant_ones_by_1():
     y = np.column_stack([[1.0, 2.0, 6.0], [4.0, 4.0, 4.0]])
-    center, scale = target_scale(sample_of(np.zeros((3, 1)), y, [1, 1, 2]))
+    sample = sample_of(np.zeros((3, 1)), y, [1, 1, 2])
+    data = TrainingData(sample, None, ("x",), None, Scaling.of(sample))
+    center, scale = data.target_scale
     assert_allclose(center, [3.75, 4])
     assert_allclose(scale, [np.sqrt(np.average((y[:, 0] - 3.75) ** 2, weights=[1, 1, 2])), 4])
+    assert_allclose(np.average(data.standardise(y)[:, 0], weights=sample.weight), 0, atol=1e-15)

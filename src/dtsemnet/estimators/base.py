@@ -67,10 +67,7 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _fit_tree(self, data: TrainingData, rng: np.random.Generator) -> Tree:
         """Find the tree. The default fits the task of this estimator; a method without gradients overrides it."""
-        if self._is_trivial(data):
-            best = Candidate(constant_tree(data), ())
-        else:
-            best = fit(self._task(data), rng)
+        best = Candidate(constant_tree(data), ()) if self._is_trivial(data) else fit(self._task(data), rng)
         self._keep_candidate(best)
         return best.tree
 
@@ -130,25 +127,15 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         check_parameters(self)
         return self._fit(X, y, sample_weight, (X_val, y_val, sample_weight_val))
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, validation: tuple[Any, Any, Any], classes: Any = None) -> Self:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, validation: tuple[Any, Any, Any], classes: Any = ()) -> Self:
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         previous = getattr(self, "model_", None) if getattr(self, "warm_start", False) else None
         encoder, rows = self._new_encoder(X) if previous is None else (previous.encoder, self._encoded(X))
-        check_consistent_length(rows, y)
-        codes = self._encode_y(y if classes is None else np.concatenate([np.asarray(classes), np.ravel(y)]), reset=True)
-        codes = codes if classes is None else codes[len(classes) :]
-        weight = self._weigh(codes, read_weight(sample_weight, len(rows), "sample_weight"))
-        sample = merge(rows, codes, weight)
-        del rows, codes, weight  # training needs the merged rows alone
-        data = TrainingData(
-            sample,
-            self._validation(encoder, *validation),
-            encoder.feature_names,
-            self._class_names(),
-            Scaling.of(sample),
-            None if previous is None else previous.tree,
-        )
+        sample = self._sample(rows, y, sample_weight, "sample_weight", reset=True, classes=classes)
+        held = self._validation(encoder, *validation)
+        previous_tree = None if previous is None else previous.tree
+        data = TrainingData(sample, held, encoder.feature_names, self._class_names(), Scaling.of(sample), previous_tree)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         tree = self._fit_tree(data, np.random.default_rng(seed))
         self._set_fitted(encoder, tree, data)
@@ -197,10 +184,23 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             raise ValueError("X_val and y_val go together: pass both, or neither.")
         return self._sample(encoder.transform(self._checked(X, encoder)), y, sample_weight, "sample_weight_val")
 
-    def _sample(self, rows: Array, y: Any, sample_weight: Any, name: str) -> Sample:
-        """Merge encoded rows with targets and weights that must agree with the fit."""
+    def _sample(
+        self, rows: Array, y: Any, sample_weight: Any, name: str, *, reset: bool = False, classes: Any = ()
+    ) -> Sample:
+        """Merge encoded rows with their targets and weights.
+
+        Parameters
+        ----------
+        rows, y, sample_weight
+            The rows; ``name`` is what the user calls their weights.
+        reset : bool
+            Whether this is a new fit; see :meth:`_encode_y`.
+        classes : array_like
+            Classes of a new fit beside those in y.
+        """
         check_consistent_length(rows, y)
-        codes = self._encode_y(y, reset=False)
+        given = np.concatenate([np.asarray(classes), np.ravel(y)]) if len(classes) else y
+        codes = self._encode_y(given, reset=reset)[len(classes) :]
         return merge(rows, codes, self._weigh(codes, read_weight(sample_weight, len(rows), name)))
 
     def _learn_more(self, X: Any, y: Any, sample_weight: Any, phase: Phase, l1: float) -> None:

@@ -22,7 +22,7 @@ from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.kernels.rows import mix_rows
 from dtsemnet.tree import Tree
 
-__all__ = ["BLOCK", "MIN_ROWS", "Sample", "Scaling", "TrainingData", "merge", "set_aside", "split", "target_scale"]
+__all__ = ["BLOCK", "MIN_ROWS", "Sample", "Scaling", "TrainingData", "merge", "set_aside", "split"]
 
 BLOCK = 65536
 """Number of rows that are copied at a time."""
@@ -167,15 +167,6 @@ class Scaling:
         return np.column_stack([weight * self.std, bias + weight @ self.center])
 
 
-def target_scale(sample: Sample) -> tuple[Floats, Floats]:
-    """Mean and standard deviation of each target over the weighted rows; 1 if the target never varies."""
-    # Values are divided by the largest one, so that nothing overflows in any unit.
-    unit = np.maximum(np.abs(sample.y).max(axis=0), np.finfo(float).tiny)
-    mean = np.average(sample.y / unit, axis=0, weights=sample.weight)
-    std = np.sqrt(np.average(np.square(sample.y / unit - mean), axis=0, weights=sample.weight))
-    return mean * unit, np.where(std > 10 * np.finfo(float).eps, std, 1.0) * unit
-
-
 @dataclass(frozen=True)
 class TrainingData:
     """What a tree is fitted to.
@@ -220,8 +211,12 @@ class TrainingData:
 
     @cached_property
     def target_scale(self) -> tuple[Floats, Floats]:
-        """Mean and standard deviation of each target, of shape (n_outputs,) each (regression)."""
-        return target_scale(self.sample)
+        """Mean and standard deviation of each target over the weighted rows; 1 if it never varies (regression)."""
+        y, weight = self.sample.y, self.sample.weight
+        unit = np.maximum(np.abs(y).max(axis=0), np.finfo(float).tiny)  # nothing overflows in any unit
+        mean = np.average(y / unit, axis=0, weights=weight)
+        std = np.sqrt(np.average(np.square(y / unit - mean), axis=0, weights=weight))
+        return mean * unit, np.where(std > 10 * np.finfo(float).eps, std, 1.0) * unit
 
     def standardise(self, y: Floats) -> Floats:
         """Map targets to mean 0 and standard deviation 1 over the training rows."""
