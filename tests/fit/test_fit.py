@@ -57,6 +57,14 @@ def test_nine_frames_in_four_files_lead_from_fit_to_the_compiled_epoch(kind, dat
     ]
 
 
+@BOTH
+def test_the_scaling_is_computed_once(kind, data, monkeypatch):
+    calls, of = [], Scaling.of
+    monkeypatch.setattr(Scaling, "of", lambda sample: calls.append(len(sample)) or of(sample))
+    kind(**QUICK).fit(*data)
+    assert len(calls) == 1
+
+
 def iris_task(**options):
     X, y = IRIS
     sample = merge(X, y, np.ones(len(X)))

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from dtsemnet.kernels.regression import LOSSES
 from dtsemnet.training import History
 from dtsemnet.tree import Identity, Model, load_document
 from dtsemnet.tree.topology import MAX_DEPTH
@@ -99,7 +100,7 @@ LEGAL: dict[str, Rule] = {
         Rule(lambda value: whole(-(10**6)).is_legal(value) and value != 0, "a whole number other than 0")
     ),
     "leaf": one_of("linear", "constant"),
-    "loss": one_of("squared_error", "absolute_error", "huber", "quantile"),
+    "loss": one_of(*LOSSES),
     "quantile": number(0, 1),
     "huber_delta": number(0, above=True),
     "guard": FLAG,
