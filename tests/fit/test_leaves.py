@@ -35,6 +35,13 @@ def test_frequencies_shrink_towards_the_parent_and_keep_the_majority():
     assert_array_equal(found.argmax(axis=1), [0, 0, 1, 1])
 
 
+def test_a_leaf_without_rows_has_the_class_that_it_keeps():
+    table = np.array([[5.0, 0.0], [0.0, 0.0]])
+    for kept in (0, 1):
+        assert frequencies(Topology.complete(1), table, np.array([1, kept])).argmax(axis=1).tolist() == [0, kept]
+    assert table[1].sum() == 0, "the table is left as it is"
+
+
 def test_rows_are_counted_by_weight():
     sample = sample_of([[-1.0], [-2.0], [3.0]], [0, 1, 1], [1, 2, 4])
     assert_array_equal(count_classes(STEP, sample, 2), [[1, 2], [0, 4]])

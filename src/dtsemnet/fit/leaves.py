@@ -30,6 +30,7 @@ __all__ = [
     "RidgePaths",
     "class_error",
     "class_table",
+    "class_tree",
     "constant_tree",
     "count_classes",
     "count_rows",
@@ -108,8 +109,26 @@ def node_sums(topology: Topology, table: Floats) -> Floats:
     return running[last] - running[first]
 
 
-def frequencies(topology: Topology, table: Floats) -> Floats:
-    """Turn the weights of classes in leaves into probabilities."""
+def class_tree(tree: Tree, probability: Floats, data: TrainingData) -> Tree:
+    """The splits of a tree with class probabilities in the leaves, shape (n_leaves, n_classes)."""
+    names = {"feature_names": data.feature_names, "class_names": data.class_names}
+    return Tree(tree.topology, tree.weight, tree.bias, probability, **names)
+
+
+def frequencies(topology: Topology, table: Floats, leaf_class: Ints | None = None) -> Floats:
+    """Turn the weights of classes in leaves into probabilities.
+
+    Parameters
+    ----------
+    topology : Topology
+    table : array of shape (n_leaves, n_classes)
+    leaf_class : array of int, shape (n_leaves,), optional
+        Class that a leaf keeps if it has no rows: the one it was trained for, which later rows will probably have.
+    """
+    if leaf_class is not None:
+        empty = np.flatnonzero(table.sum(axis=1) == 0)
+        table = table.copy()
+        table[empty, leaf_class[empty]] = 2
     total = table.sum(axis=0)
     above = np.empty((topology.n_splits, table.shape[1]))
     frequency = np.tile(total / total.sum(), (topology.n_leaves, 1))

@@ -25,6 +25,7 @@ from dtsemnet.fit.leaves import (
     LeafFit,
     class_error,
     class_table,
+    class_tree,
     count_classes,
     count_rows,
     frequencies,
@@ -291,12 +292,7 @@ class ClassTask(_OurTask[ClassParameters]):
         leaf_class = tree.leaf_class if tree.is_classifier else None
         leaf_class = leaf_class if trained is None else trained.leaf_class
         table = count_classes(tree, train, self.problem.n_classes) / train.weight.mean()
-        shown = table.copy()
-        if leaf_class is not None:
-            # A leaf without rows keeps the class it was trained for: rows that reach it later will resemble that class.
-            empty = np.flatnonzero(table.sum(axis=1) == 0)
-            shown[empty, leaf_class[empty]] = 2
-        tree = self._tree(tree, frequencies(tree.topology, shown))
+        tree = class_tree(tree, frequencies(tree.topology, table, leaf_class), self.data)
         error = float(1 - table[np.arange(tree.n_leaves), tree.leaf_class].sum() / table.sum())
         return Candidate(tree, (error,) if held is None else (class_error(tree, held), error))
 
@@ -324,11 +320,7 @@ class ClassTask(_OurTask[ClassParameters]):
         assert self.init is not None
         moved = self.splits_only(trained.splits)
         table = self.init.value * seen[:, None] + count_classes(moved, self.data.sample, self.problem.n_classes)
-        return self._tree(moved, frequencies(moved.topology, table)), table.sum(axis=1)
-
-    def _tree(self, splits: Tree, frequency: Floats) -> Tree:
-        names = {"feature_names": self.data.feature_names, "class_names": self.data.class_names}
-        return Tree(splits.topology, splits.weight, splits.bias, frequency, **names)
+        return class_tree(moved, frequencies(moved.topology, table), self.data), table.sum(axis=1)
 
     def _initial_classes(self, setting: Setting, train: Sample, init: Tree | None) -> Ints:
         """Class of each leaf before training."""

@@ -26,7 +26,7 @@ from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.estimators.base import TreeClassifier
 from dtsemnet.estimators.persistence import Rule, whole
 from dtsemnet.fit.data import Sample, TrainingData
-from dtsemnet.fit.leaves import constant_tree, count_classes, frequencies
+from dtsemnet.fit.leaves import class_tree, constant_tree, count_classes, frequencies
 from dtsemnet.training import History
 from dtsemnet.tree import Topology, Tree
 from dtsemnet_paper.baselines.common import cut_idle_splits
@@ -128,8 +128,7 @@ class CRODTClassifier(TreeClassifier):
         weight, bias = _splits(sample, columns, *reef.fittest())
         tree = Tree(topology, weight, bias, np.zeros((topology.n_leaves, 1)))
         value = frequencies(topology, count_classes(tree, sample, n_classes) / sample.weight.mean())
-        names = {"feature_names": data.feature_names, "class_names": data.class_names}
-        return cut_idle_splits(tree.replace(value=value, **names), sample)
+        return cut_idle_splits(class_tree(tree, value, data), sample)
 
     def _evolve(self, reef: Reef) -> None:
         """Run generations until the last one, until the fitness no longer improves, or until it is perfect."""

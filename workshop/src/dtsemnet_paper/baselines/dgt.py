@@ -20,6 +20,7 @@ from dtsemnet.arrays import Floats, Ints
 from dtsemnet.estimators.base import TreeClassifier, TreeRegressor
 from dtsemnet.estimators.persistence import Rule, number, one_of, or_none
 from dtsemnet.fit.data import BLOCK, Sample, TrainingData
+from dtsemnet.fit.leaves import class_tree
 from dtsemnet.fit.settings import Setting
 from dtsemnet.training import Cosine, Decay, Phase, RegressionParameters, Rows, Step
 from dtsemnet.tree import Topology, Tree
@@ -333,7 +334,7 @@ class DGTTask(GradientTask[DGTSetting]):
     def class_leaves(self, tree: Tree, leaves: Floats, train: Sample) -> Tree:
         logits = leaves.reshape(tree.n_leaves, self.n_outputs)
         value = np.exp(logits - logits.max(axis=1, keepdims=True))
-        return self.with_frequencies(tree, value / value.sum(axis=1, keepdims=True))
+        return class_tree(tree, value / value.sum(axis=1, keepdims=True), self.data)
 
     def number_leaves(self, tree: Tree, leaves: Floats, train: Sample) -> Tree:
         return self.guarded(tree, leaves, train)

@@ -119,11 +119,6 @@ class GradientTask(Task[S, RegressionParameters]):
             bounds = guard_of(leaves_of(tree, train), train.y, tree.n_leaves)
         return fold_leaves(tree, leaves.reshape(tree.n_leaves, self.n_outputs, -1), bounds, self.data)
 
-    def with_frequencies(self, tree: Tree, frequency: Floats) -> Tree:
-        """Give the leaves class probabilities."""
-        names = {"feature_names": self.data.feature_names, "class_names": self.data.class_names}
-        return Tree(tree.topology, tree.weight, tree.bias, frequency, **names)
-
 
 def settings_left(grid: Sequence[S], given: dict[str, Any]) -> list[S]:
     """The settings of a grid with the values that the user gave; settings that become equal are tried once."""

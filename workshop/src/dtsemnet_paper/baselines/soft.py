@@ -23,7 +23,7 @@ from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.estimators.base import TreeClassifier, TreeEstimator, TreeRegressor
 from dtsemnet.estimators.persistence import Rule, number, or_none
 from dtsemnet.fit.data import Sample, Scaling, TrainingData
-from dtsemnet.fit.leaves import PENALTIES, LeafFit, count_classes, frequencies, ridge_paths
+from dtsemnet.fit.leaves import PENALTIES, LeafFit, class_tree, count_classes, frequencies, ridge_paths
 from dtsemnet.fit.settings import Setting
 from dtsemnet.fit.tasks import Candidate
 from dtsemnet.training import Cosine, Geometric, Phase, RegressionParameters, Rows, Step
@@ -364,10 +364,7 @@ class SoftTask(GradientTask[Setting]):
     def class_leaves(self, tree: Tree, leaves: Floats, train: Sample) -> Tree:
         """Count the classes of the rows that reach a leaf."""
         table = count_classes(tree, train, self.n_outputs) / train.weight.mean()
-        # A leaf without rows keeps the class it was trained for: rows that reach it later will resemble that class.
-        empty = np.flatnonzero(table.sum(axis=1) == 0)
-        table[empty, leaves.argmax(axis=1)[empty]] = 2
-        return self.with_frequencies(tree, frequencies(tree.topology, table))
+        return class_tree(tree, frequencies(tree.topology, table, leaves.argmax(axis=1)), self.data)
 
     def number_leaves(self, tree: Tree, leaves: Floats, train: Sample) -> Tree:
         """Fit the leaves to the rows that reach them."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.fit.data import Sample, TrainingData
-from dtsemnet.fit.leaves import count_classes, frequencies, guard_of, leaves_of
+from dtsemnet.fit.leaves import class_tree, count_classes, frequencies, guard_of, leaves_of
 from dtsemnet.fit.tasks import fold_leaves
 from dtsemnet.training import Rows
 from dtsemnet.tree import Topology, Tree
@@ -166,8 +166,7 @@ class ClassProblem(Problem):
 
     def fill(self, tree: Tree, sample: Sample) -> Tree:
         table = count_classes(tree, sample, self.data.n_outputs) / sample.weight.mean()
-        names = {"feature_names": self.data.feature_names, "class_names": self.data.class_names}
-        return tree.replace(value=frequencies(tree.topology, table), **names)
+        return class_tree(tree, frequencies(tree.topology, table), self.data)
 
 
 class RegressionProblem(Problem):
