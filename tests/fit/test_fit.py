@@ -121,3 +121,11 @@ def test_ctrl_c_in_the_last_training_keeps_the_tree_that_was_chosen(kind, data):
     assert fitted.tree_ == judged.tree_
     assert fitted.history_.stopped == "interrupt"
     assert fitted.n_iter_ == QUICK["max_iter"] + 2
+
+
+@BOTH
+def test_a_fit_ended_by_ctrl_c_resumes_from_its_checkpoint(kind, data, tmp_path):
+    whole = kind(**QUICK, n_init=4).fit(*data)
+    interrupted = watched(kind(**QUICK, n_init=4, checkpoint=tmp_path), Watch(4, KeyboardInterrupt)).fit(*data)
+    assert interrupted.tree_ != whole.tree_
+    assert kind(**QUICK, n_init=4, checkpoint=tmp_path).fit(*data).tree_ == whole.tree_

@@ -236,7 +236,8 @@ class Start:
         if share < 1:
             if self.run.score is None:  # else the run was resumed behind the pause
                 self.run.score = self._judge(self.run).score
-                self.run.write_checkpoint()
+                if not interrupted.is_set():  # an interrupted run has another score when it is resumed
+                    self.run.write_checkpoint()
         else:
             self.run.finish()
             self.candidate = self._judge(self.run)
