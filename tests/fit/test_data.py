@@ -68,6 +68,7 @@ def test_rows_are_set_aside_unless_they_are_given_few_or_not_wanted():
     assert (len(train), len(held)) == (MIN_ROWS - 6, 6)
     assert set_aside(data(sample), 0.0, rng) == (sample, None)
     assert set_aside(data(few), 0.2, rng) == (few, None)
+    assert set_aside(data(sample), 0.01, rng)[1] is None, "less than one row"
     assert set_aside(data(sample, few), 0.2, rng) == (sample, few)
 
 

@@ -129,3 +129,9 @@ def test_a_fit_ended_by_ctrl_c_resumes_from_its_checkpoint(kind, data, tmp_path)
     interrupted = watched(kind(**QUICK, n_init=4, checkpoint=tmp_path), Watch(4, KeyboardInterrupt)).fit(*data)
     assert interrupted.tree_ != whole.tree_
     assert kind(**QUICK, n_init=4, checkpoint=tmp_path).fit(*data).tree_ == whole.tree_
+
+
+@BOTH
+def test_a_share_of_less_than_one_row_sets_nothing_aside(kind, data):
+    tiny, nothing = (kind(**QUICK, validation_fraction=share).fit(*data) for share in (1e-4, 0.0))
+    assert tiny.tree_ == nothing.tree_

@@ -229,10 +229,11 @@ def set_aside(data: TrainingData, fraction: float, rng: np.random.Generator) -> 
     """Return rows to train on and rows to judge by.
 
     The rows to judge by are those that the user gave; else a share of the training rows, of each class if there
-    are classes; else None if the share is 0 or there are fewer than ``MIN_ROWS`` rows.
+    are classes; else None if the share is less than one row or there are fewer than ``MIN_ROWS`` rows.
     """
     if data.validation is not None:
         return data.sample, data.validation
     if fraction == 0 or len(data.sample) < MIN_ROWS:
         return data.sample, None
-    return split(data.sample, fraction, rng, by_class=data.class_names is not None)
+    train, held = split(data.sample, fraction, rng, by_class=data.class_names is not None)
+    return train, held if len(held) else None
