@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import re
 import shlex
 from collections.abc import Callable
@@ -200,3 +201,8 @@ def test_shell_completes(line: str, expected: list[str]) -> None:
     environment = {"_DTSEMNET_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
     done = CliRunner().invoke(app, [], prog_name="dtsemnet", env=environment)
     assert done.stdout.split() == expected
+
+
+def test_json_is_all_that_standard_output_holds(run: Run) -> None:
+    for words in (["info"], ["evaluate", "@people.json", "@people.csv"], ["predict", "@people.json", "@people.csv"]):
+        assert json.loads(run(*words, "--json").stdout)

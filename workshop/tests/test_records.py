@@ -1,10 +1,8 @@
-"""Records: what is on the disk is not done again, what is not on the disk is, and two processes do not meet."""
+"""Records: what is on the disk is not done again, and what is not on the disk is."""
 
 from __future__ import annotations
 
 import signal
-import subprocess
-import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,7 +14,6 @@ from dtsemnet_paper.records import (
     find_record,
     key_of,
     latest,
-    lock_folder,
     provenance,
     read_records,
     run_missing,
@@ -100,18 +97,6 @@ def test_damaged_line_in_the_middle_is_an_error_that_names_it(tmp_path: Path) ->
     append_record(path, {"key": "b"})
     with pytest.raises(ValueError, match="line 2"):
         read_records(path)
-
-
-def test_a_folder_in_use_is_refused_to_a_second_process(tmp_path: Path) -> None:
-    script = (
-        "import sys; from pathlib import Path; from dtsemnet_paper.records import lock_folder\n"
-        "with lock_folder(Path(sys.argv[1])): pass"
-    )
-    command = [sys.executable, "-c", script, str(tmp_path)]
-    with lock_folder(tmp_path):
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-        assert f"{tmp_path} is in use by another process; wait for it." in done.stderr
-    subprocess.run(command, check=True, timeout=60)
 
 
 def test_keys_depend_on_values_and_not_on_their_order() -> None:

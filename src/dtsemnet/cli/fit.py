@@ -32,7 +32,7 @@ dtsemnet fit train.csv --target y --test test.csv --seed 1 --json
 """
 
 
-class Task(StrEnum):
+class TaskOption(StrEnum):
     """What is predicted, as the option ``--task`` names it."""
 
     AUTO = "auto"
@@ -40,7 +40,7 @@ class Task(StrEnum):
     REGRESSION = "regression"
 
 
-class Leaf(StrEnum):
+class LeafOption(StrEnum):
     """Leaves of a regression tree, as the option ``--leaf`` names them."""
 
     LINEAR = "linear"
@@ -56,7 +56,7 @@ def run(
         int | None, typer.Option(help="Splits on each path: 4 by default, 2 for iris.", min=0, max=20, metavar="N")
     ] = None,
     out: Annotated[Path, typer.Option(help="Model file to write.", metavar="FILE")] = Path("model.json"),
-    task: Annotated[Task, typer.Option(help="auto: decided by the target.")] = Task.AUTO,
+    task: Annotated[TaskOption, typer.Option(help="auto: decided by the target.")] = TaskOption.AUTO,
     seed: Annotated[int, typer.Option(help="Same seed, same tree, to the bit.", min=0, metavar="N")] = 0,
     test: Annotated[
         Path | None,
@@ -75,7 +75,7 @@ def run(
     categorical: Annotated[
         list[str] | None, typer.Option(help="Read a column of numbers as categories; repeatable.", metavar="COLUMN")
     ] = None,
-    leaf: Annotated[Leaf | None, typer.Option(help="Leaves for regression; linear by default.")] = None,
+    leaf: Annotated[LeafOption | None, typer.Option(help="Leaves for regression; linear by default.")] = None,
     n_init: Annotated[
         int | None, typer.Option(help="Starts; by default one for each of four settings.", min=1, metavar="N")
     ] = None,
@@ -116,14 +116,14 @@ def run(
         _show(table, figures, data, out, linear=getattr(estimator, "leaf", None) == "linear")
 
 
-def _task_options(task: str, leaf: Leaf | None, *, balanced: bool) -> dict[str, Any]:
+def _task_options(task: str, leaf: LeafOption | None, *, balanced: bool) -> dict[str, Any]:
     """Options that only one of the two estimators has; given for the other they are refused, not ignored."""
     if task == "regression" and balanced:
         raise ValueError("--balanced weighs classes, but this is regression; add --task classification if it is not.")
     if task == "classification" and leaf is not None:
         raise ValueError("--leaf is for regression, but this is classification; add --task regression if it is not.")
     if task == "regression":
-        return {"leaf": (leaf or Leaf.LINEAR).value}
+        return {"leaf": (leaf or LeafOption.LINEAR).value}
     return {"class_weight": "balanced"} if balanced else {}
 
 

@@ -36,7 +36,6 @@ __all__ = [
     "find_record",
     "key_of",
     "latest",
-    "lock_folder",
     "mend",
     "provenance",
     "read_records",
@@ -210,25 +209,14 @@ def find_record(path: str | os.PathLike[str], key: str) -> Record | None:
 
 
 @contextmanager
-def lock_folder(folder: Path) -> Iterator[None]:
-    """Make a folder and keep it for this process; a second process is refused, if the system can tell."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("a") as file, _locked(file.fileno(), busy=f"{folder} is in use by another process"):
-        yield
-
-
-@contextmanager
-def _locked(file: int, *, busy: str = "") -> Iterator[None]:
-    """Lock an open file; another process waits, or with ``busy`` is refused with that message."""
+def _locked(file: int) -> Iterator[None]:
+    """Keep other processes that append to this open file waiting, if the system can."""
     try:
         import fcntl
-    except ImportError:  # not on Windows, which has no such locks
+    except ImportError:  # not on Windows, where one write at the end is the best there is
         yield
         return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | (fcntl.LOCK_NB if busy else 0))
-    except BlockingIOError:
-        raise BlockingIOError(f"{busy}; wait for it.") from None
+    fcntl.flock(file, fcntl.LOCK_EX)
     try:
         yield
     finally:

@@ -17,7 +17,7 @@ import pytest
 
 from bench.spies import Spy
 from dtsemnet_paper.bench.data import load_data
-from dtsemnet_paper.bench.runs import Run, execute, run_all, score
+from dtsemnet_paper.bench.runs import MethodRun, execute, run_all, score
 from dtsemnet_paper.bench.selection import Selection
 from dtsemnet_paper.bench.splits import split_rows
 from dtsemnet_paper.bench.tables import Table, read_table
@@ -112,7 +112,7 @@ def test_record_tells_scores_leaves_times_and_versions(table: Table) -> None:
 
 def test_regression_error_is_in_scaled_units(paper: Path, table: Table) -> None:
     spec = Table("r", paper / "r.toml", "", "rmse", ["diabetes"], []).catalogue()["diabetes"]
-    record = execute(Run("sklearn.dummy:DummyRegressor", "diabetes", 0, "paper"), spec)
+    record = execute(MethodRun("sklearn.dummy:DummyRegressor", "diabetes", 0, "paper"), spec)
     data = load_data(spec)
     split = split_rows(data, 0)
     expected = np.sqrt(np.mean((data.y[split.test] - data.y[split.train].mean()) ** 2))
@@ -121,7 +121,7 @@ def test_regression_error_is_in_scaled_units(paper: Path, table: Table) -> None:
 
 def test_a_method_may_have_a_file_of_its_own(table: Table) -> None:
     apart = replace(table, files={"bench.spies:Failing": "apart"})
-    runs = [Run(method, "iris", seed, "paper") for method in ("bench.spies:Failing", "cart") for seed in (0, 1)]
+    runs = [MethodRun(method, "iris", seed, "paper") for method in ("bench.spies:Failing", "cart") for seed in (0, 1)]
     selection = Selection(apart)
     assert len(selection.run_missing(runs)) == 4
     there = read_records(apart.method_files["bench.spies:Failing"])
@@ -134,7 +134,7 @@ def test_a_method_may_have_a_file_of_its_own(table: Table) -> None:
 
 def test_failing_run_is_recorded_and_stops_no_other(table: Table) -> None:
     runs = table.runs(sets=["iris"], methods=["bench.spies:Failing"], seeds=4)
-    runs = [Run(r.method, r.set, r.seed, r.protocol) for r in runs]
+    runs = [MethodRun(r.method, r.set, r.seed, r.protocol) for r in runs]
     records = run_all(runs, table.catalogue(), table.results)
     assert [r["error"] for r in records] == [None, "ZeroDivisionError: odd seed"] * 2
     assert "odd seed" in records[1]["traceback"]
@@ -153,7 +153,7 @@ def test_runs_in_processes_give_the_records_of_one_process(table: Table, tmp_pat
 
 
 def test_interrupted_fit_leaves_no_record_though_it_swallows_the_interrupt(table: Table) -> None:
-    runs = [Run("bench.spies:Interrupted", "iris", seed, "paper") for seed in range(4)]
+    runs = [MethodRun("bench.spies:Interrupted", "iris", seed, "paper") for seed in range(4)]
     with pytest.raises(KeyboardInterrupt):
         run_all(runs, table.catalogue(), table.results)
     assert [r["seed"] for r in read_records(table.results)] == [0, 1]
@@ -162,10 +162,10 @@ def test_interrupted_fit_leaves_no_record_though_it_swallows_the_interrupt(table
 SCRIPT = """
 import sys
 from pathlib import Path
-from dtsemnet_paper.bench import Run, read_table, run_all
+from dtsemnet_paper.bench import MethodRun, read_table, run_all
 
 table = read_table("small", folder=Path(sys.argv[1]))
-runs = [Run("bench.spies:Slow", "iris", seed, "paper") for seed in range(12)]
+runs = [MethodRun("bench.spies:Slow", "iris", seed, "paper") for seed in range(12)]
 run_all(runs, table.catalogue(), table.results, n_jobs=int(sys.argv[2]))
 """
 
@@ -197,7 +197,7 @@ def test_kill_in_the_middle_loses_and_repeats_no_record(table: Table, tmp_path: 
 
 
 def test_torn_last_line_is_kept_aside_and_its_run_repeated(table: Table) -> None:
-    runs = [Run("sklearn.dummy:DummyClassifier", "iris", seed, "paper") for seed in range(3)]
+    runs = [MethodRun("sklearn.dummy:DummyClassifier", "iris", seed, "paper") for seed in range(3)]
     run_all(runs, table.catalogue(), table.results)
     whole = table.results.read_bytes()
     torn = whole[: whole.rfind(b"\n", 0, -1) + 40]

@@ -20,7 +20,7 @@ from dtsemnet_paper.bench import figures
 from dtsemnet_paper.bench.data import DataSet, MissingData, load_data, read_catalogue
 from dtsemnet_paper.bench.figure_experiments import leaf_evolution, loss_landscape, teacher_student
 from dtsemnet_paper.bench.methods import MissingMethod, find_method, fit_method
-from dtsemnet_paper.bench.runs import Run, execute, run_key
+from dtsemnet_paper.bench.runs import MethodRun, execute, run_key
 from dtsemnet_paper.bench.selection import missing_data, missing_methods
 from dtsemnet_paper.bench.splits import split_rows
 from dtsemnet_paper.bench.statistics import compare
@@ -92,10 +92,10 @@ def draw(name: str | None = None, folder: Path = FOLDER, *, make: bool = True, n
 # Figures of runs.
 
 
-def _runs(figure: FigureFile) -> list[Run]:
+def _runs(figure: FigureFile) -> list[MethodRun]:
     options = figure.options
     return [
-        Run(method, name, seed, "paper", {"max_depth": height})
+        MethodRun(method, name, seed, "paper", {"max_depth": height})
         for seed in range(options["seeds"])
         for name in options["sets"]
         for method in options["methods"]

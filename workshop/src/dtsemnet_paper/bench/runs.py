@@ -33,7 +33,7 @@ from dtsemnet_paper.bench.methods import find_method, fit_method
 from dtsemnet_paper.bench.splits import Split, VisibleRows, split_rows
 from dtsemnet_paper.records import Job, Record, key_of, provenance, run_missing
 
-__all__ = ["PROTOCOLS", "Run", "execute", "run_all", "run_key", "score"]
+__all__ = ["PROTOCOLS", "MethodRun", "execute", "run_all", "run_key", "score"]
 
 PROTOCOLS = ("paper", "honest", "whole")
 MOST_LEAVES = 256
@@ -41,7 +41,7 @@ MOST_LEAVES = 256
 
 
 @dataclass(frozen=True)
-class Run:
+class MethodRun:
     """A method on a set, with a seed, by a protocol.
 
     Parameters
@@ -88,7 +88,7 @@ def run_key(request: Mapping[str, Any]) -> str:
 
 
 def run_all(
-    runs: Iterable[Run],
+    runs: Iterable[MethodRun],
     specs: Mapping[str, DataSpec],
     path: Path,
     *,
@@ -102,7 +102,7 @@ def run_all(
 
     Parameters
     ----------
-    runs : iterable of Run
+    runs : iterable of MethodRun
     specs : dict of DataSpec
         The sets by name; their rows must be available.
     path : Path
@@ -120,7 +120,7 @@ def run_all(
     return run_missing(jobs, recorded=recorded, retry=retry, n_jobs=n_jobs, watch=watch)
 
 
-def execute(run: Run, spec: DataSpec) -> Record:
+def execute(run: MethodRun, spec: DataSpec) -> Record:
     """Do one run in this process and return its record; a failure is a record too."""
     record = {"key": run.key, **run.request, **provenance("numpy", "scipy", "scikit-learn"), "error": None}
     try:
@@ -153,7 +153,7 @@ def score(task: str, y: Any, predicted: Any) -> float:
     return float(np.sqrt(np.mean((y - predicted.reshape(y.shape)) ** 2)))
 
 
-def _fit(run: Run, task: str, rows: VisibleRows) -> tuple[Any, dict[str, Any]]:
+def _fit(run: MethodRun, task: str, rows: VisibleRows) -> tuple[Any, dict[str, Any]]:
     """The estimator of a run and the candidate that was chosen, by validation rows alone."""
     method, best, chosen, merit = find_method(run.method), None, {}, -np.inf
     sign = 1 if task == "classification" else -1
@@ -207,7 +207,7 @@ def _loaded(spec: DataSpec) -> DataSet:
 _WARM: set[tuple[str, str]] = set()
 
 
-def _warm_up(run: Run, task: str) -> None:
+def _warm_up(run: MethodRun, task: str) -> None:
     """Fit once to a little noise before the clock starts: the first fit of a process loads compiled code."""
     if (run.method, task) in _WARM:
         return

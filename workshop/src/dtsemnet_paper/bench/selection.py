@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from dtsemnet_paper.bench.data import DataSpec, MissingData, check_data
 from dtsemnet_paper.bench.methods import MissingMethod, find_method
-from dtsemnet_paper.bench.runs import Run, run_all
+from dtsemnet_paper.bench.runs import MethodRun, run_all
 from dtsemnet_paper.bench.summary import Summary, summarise
 from dtsemnet_paper.bench.tables import Table
 from dtsemnet_paper.records import Record
@@ -64,20 +64,20 @@ class Selection:
         """Task of the methods: classification or regression."""
         return "classification" if self.table.score == "accuracy" else "regression"
 
-    def runs(self, without: Sequence[str] = ()) -> list[Run]:
+    def runs(self, without: Sequence[str] = ()) -> list[MethodRun]:
         """List the runs of the selection, but for those of sets or methods that are missing."""
         sets = [name for name in self.sets or self.table.sets if name not in without]
         methods = [name for name in self.methods or self.table.methods if name not in without]
         return self.table.runs(sets=sets, methods=methods, seeds=self.seeds, protocols=self.protocols)
 
-    def waiting(self, runs: Sequence[Run], *, retry: bool = False) -> list[Run]:
+    def waiting(self, runs: Sequence[MethodRun], *, retry: bool = False) -> list[MethodRun]:
         """List the runs that have no record yet."""
         done = {record["key"] for record in self.table.records() if not (retry and record["error"])}
         return [run for run in runs if run.key not in done]
 
     def run_missing(
         self,
-        runs: Sequence[Run],
+        runs: Sequence[MethodRun],
         *,
         n_jobs: int | None = None,
         retry: bool = False,

@@ -31,7 +31,7 @@ from typing import Any
 
 from dtsemnet_paper.bench.data import DataSpec, read_catalogue
 from dtsemnet_paper.bench.methods import METHODS, find_method
-from dtsemnet_paper.bench.runs import PROTOCOLS, Run
+from dtsemnet_paper.bench.runs import PROTOCOLS, MethodRun
 from dtsemnet_paper.records import Record, latest, read_records
 
 __all__ = ["FOLDER", "QUANTITIES", "Table", "find_tables", "output_folder", "read_table", "tables_folder"]
@@ -121,7 +121,7 @@ class Table:
         methods: Iterable[str] | None = None,
         seeds: int | None = None,
         protocols: Iterable[str] | None = None,
-    ) -> list[Run]:
+    ) -> list[MethodRun]:
         """List the runs of the table, or of a part of it; seed by seed, so that early results cover the whole table."""
         return [
             self._run(method, name, seed, protocol)
@@ -131,16 +131,16 @@ class Table:
             for protocol in (self.protocols if protocols is None else protocols)
         ]
 
-    def _run(self, method: str, name: str, seed: int, protocol: str) -> Run:
+    def _run(self, method: str, name: str, seed: int, protocol: str) -> MethodRun:
         own = self.configurations.get(method, {})
         configuration = {**own.get("all", {}), **own.get(name, {})}
         fixed = self._height(method, name)
         if protocol != "honest":
-            return Run(method, name, seed, protocol, configuration | ({"max_depth": fixed} if fixed else {}))
+            return MethodRun(method, name, seed, protocol, configuration | ({"max_depth": fixed} if fixed else {}))
         heights = list(self.heights) if self.heights and method not in self.unbounded else [fixed]
         candidates = {"max_depth": heights} if heights != [None] else {}
         grid = {key: list(values) for key, values in find_method(method).grid.items()}
-        return Run(method, name, seed, protocol, configuration, {**candidates, **grid})
+        return MethodRun(method, name, seed, protocol, configuration, {**candidates, **grid})
 
     def _height(self, method: str, name: str) -> int | None:
         """Look up the paper's height; None if the method has no fixed height and takes its own default."""

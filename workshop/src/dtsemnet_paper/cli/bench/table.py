@@ -25,7 +25,7 @@ dtsemnet bench table regression-1 --show --markdown
 """
 
 
-class Protocol(StrEnum):
+class ProtocolOption(StrEnum):
     """Protocols, as the option ``--protocol`` names them."""
 
     PAPER = "paper"
@@ -39,7 +39,7 @@ def run(
     seeds: Annotated[int | None, typer.Option(help="Seeds 0 to N - 1; by default as published.", metavar="N")] = None,
     methods: Annotated[str | None, typer.Option(help="Methods, separated by commas.", metavar="A,B")] = None,
     sets: Annotated[str | None, typer.Option(help="Data sets, separated by commas.", metavar="A,B")] = None,
-    protocol: Annotated[Protocol | None, typer.Option(help="By default as the table says.")] = None,
+    protocol: Annotated[ProtocolOption | None, typer.Option(help="By default as the table says.")] = None,
     jobs: Annotated[int, typer.Option(help="Processes, one thread each; -1: one for each core.", metavar="N")] = 1,
     folder: Annotated[Path | None, typer.Option(help="Folder of the tables.", metavar="FOLDER")] = None,
     file: Annotated[Path | None, typer.Option(help="File of the table, in place of its name.", metavar="FILE")] = None,
@@ -61,7 +61,7 @@ def run(
     if name is None and file is None:
         known = ", ".join(find_tables(folder)) or f"none, as there is no folder {folder} here"
         raise typer.BadParameter(f"name a table; there are: {known}.", param_hint="NAME")
-    both = ("paper", "honest") if protocol is Protocol.BOTH else None
+    both = ("paper", "honest") if protocol is ProtocolOption.BOTH else None
     protocols = both or (None if protocol is None else (protocol.value,))
     selection = Selection(
         read_table(name or "", folder=folder, file=file), _words(sets), _words(methods), protocols, seeds,

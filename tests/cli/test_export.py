@@ -1,11 +1,9 @@
-"""plot, explore and export: files that others open."""
+"""export: the tree in other languages, checked before it is written."""
 
 from __future__ import annotations
 
 import importlib.util
-import os
 import sqlite3
-import webbrowser
 from pathlib import Path
 
 import pandas as pd
@@ -13,62 +11,8 @@ import pytest
 
 from cli.conftest import Run
 from dtsemnet.cli.export import FORMS
-from dtsemnet.cli.plot import PICTURES
 from dtsemnet.export import check, to_python
 from dtsemnet.tree import read
-
-
-@pytest.mark.parametrize("picture", PICTURES)
-@pytest.mark.parametrize(("name", "table"), [("people", "people"), ("bare", "ab")])
-def test_pictures(picture: str, name: str, table: str, run: Run) -> None:
-    done = run("plot", f"@{name}.json", picture, "--data", f"@{table}.csv", "--out", "figure.png")
-    content = Path("figure.png").read_bytes()
-    assert content.startswith(b"\x89PNG")
-    assert len(content) > 2000
-    assert done.stdout.startswith("Picture written to figure.png (")
-    assert "--force" in run("plot", f"@{name}.json", picture, "--out", "figure.png", code=1).stderr
-
-
-def test_path_of_a_row_changes_the_picture(run: Run) -> None:
-    for out, words in (("all.svg", []), ("row.svg", ["--row", 3])):
-        run("plot", "@wine.json", "tree", "--data", "@wine.csv", "--out", out, *words)
-    assert Path("all.svg").read_text().count("<path") > 0
-    assert Path("all.svg").read_bytes() != Path("row.svg").read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("words", "code", "reason"),
-    [
-        (["tree", "--out", "tree.gif"], 2, "--out must end in .png"),
-        (["forest", "--out", "x.png"], 2, "'forest' is not one of 'tree', 'regions', 'leaves', 'importance'"),
-        (["tree", "--row", "3", "--out", "x.png"], 1, "add --data FILE"),
-        (["leaves", "--out", "x.png"], 1, "add --data FILE"),
-        (["tree", "--row", "178", "--data", "@wine.csv", "--out", "x.png"], 1, "rows 0 to 177"),
-    ],
-)
-def test_pictures_that_are_refused(words: list[str], code: int, reason: str, run: Run) -> None:
-    shown = " ".join(run("plot", "@wine.json", *words, code=code).stderr.replace("│", " ").split())
-    assert reason in shown
-    assert os.listdir() == []
-
-
-def test_page_holds_rows_only_where_a_table_is_named(run: Run) -> None:
-    run("explore", "@people.json", "--out", "bare.html")
-    run("explore", "@people.json", "--data", "@people.csv", "--out", "full.html", "--title", "A <b>title</b>")
-    bare, full = (Path(name).read_text("utf-8") for name in ("bare.html", "full.html"))
-    assert bare.startswith("<!doctype html>")
-    assert len(full) > len(bare) + 1000
-    assert "<title>people" in bare
-    assert "<b>title</b>" not in full
-
-
-def test_page_opens_on_demand(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened: list[str] = []
-    monkeypatch.setattr(webbrowser, "open", opened.append)
-    run("explore", "@bare.json", "--out", "page.html")
-    assert opened == []
-    run("explore", "@bare.json", "--out", "page.html", "--force", "--open")
-    assert opened == [Path("page.html").resolve().as_uri()]
 
 
 @pytest.mark.parametrize("form", FORMS)

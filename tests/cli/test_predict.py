@@ -1,0 +1,89 @@
+"""predict: answers for a table, from all kinds of model files."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from cli.conftest import Run
+from dtsemnet import DTSemNetClassifier
+from dtsemnet.cli import app
+from dtsemnet.tree import Tree
+from strategies import points, trees
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data(), tree=trees(n_features=3, named=True))
+def test_predictions_are_those_of_the_tree(data: st.DataObject, tree: Tree, tmp_path: Path) -> None:
+    X = data.draw(points(3)) / 3
+    tree.save(tmp_path / "tree.json")
+    frame = pd.DataFrame(X, columns=list(tree.feature_labels)).assign(id=[f"row {i}" for i in range(len(X))])
+    frame[frame.columns[::-1]].to_csv(tmp_path / "rows.csv", index=False)  # columns are found by name
+    words = ["predict", str(tmp_path / "tree.json"), str(tmp_path / "rows.csv"), "--leaf", "--keep", "id"]
+    words += ["--proba"] if tree.is_classifier else []
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.stderr
+    answers = pd.read_csv(io.StringIO(done.stdout))
+    assert answers["id"].tolist() == frame["id"].tolist()
+    assert answers["leaf"].tolist() == tree.apply(X).tolist()
+    predicted = tree.predict(X)
+    if tree.is_classifier:
+        assert answers["prediction"].astype(str).tolist() == [str(label) for label in predicted]
+        shown = answers[[f"probability {name}" for name in tree.class_names or ()]]
+        assert np.array_equal(shown, tree.predict_proba(X))
+    else:
+        shown = answers[[name for name in answers if name.startswith("prediction")]]
+        assert np.array_equal(shown, predicted.reshape(len(X), -1))
+
+
+def test_a_model_without_names_reads_columns_in_their_order(run: Run) -> None:
+    X, y = np.arange(40.0).reshape(20, 2) % 7, np.arange(20) % 2
+    tree = DTSemNetClassifier(max_depth=1, n_init=1, max_iter=5, random_state=0).fit(X, y)
+    tree.save("nameless.json")
+    pd.DataFrame(X, columns=["left", "right"]).to_csv("rows.csv", index=False)
+    done = run("predict", "nameless.json", "rows.csv", "--json")
+    assert [answer["prediction"] for answer in done.json()] == tree.predict(X).tolist()
+    assert "in their order" in done.stderr
+
+
+def test_predict_reads_standard_input_and_writes_files(run: Run, prepared: Path) -> None:
+    printed = run("predict", "@wine.json", "-", input=(prepared / "wine.csv").read_text()).stdout
+    done = run("predict", "@wine.json", "@wine.csv", "--out", "answers.csv")
+    assert done.stdout == "178 predictions written to answers.csv.\n"
+    assert Path("answers.csv").read_text() == printed
+    assert "--force" in run("predict", "@wine.json", "@wine.csv", "--out", "answers.csv", code=1).stderr
+
+
+def test_text_that_looks_like_a_number_is_text_where_training_had_text(run: Run) -> None:
+    pd.DataFrame({"age": [40, 40], "city": [7, 7], "visits": [3, None], "number": [1, 1]}).to_csv(
+        "new.csv", index=False
+    )
+    done = run("predict", "@people.json", "new.csv")
+    assert "unknown" not in done.stderr
+    assert len(done.stdout.splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["predict", "@people.json", "@people.csv", "--proba"], "predicts numbers"),
+        (["predict", "@wine.json", "@people.csv"], "has no column 'alcohol', which the tree reads"),
+        (["predict", "@wine.json", "@wine.csv", "--keep", "x"], "--keep 'x' is no column"),
+        (["predict", "@wine.csv", "@wine.csv"], "cannot be read"),
+        (["predict", "@bare.json", "bad.csv"], "row 1 of column 'b' is missing"),
+        (["predict", "@bare.json", "words.csv"], "column 'a' must hold numbers, got 'x'"),
+    ],
+)
+def test_refusals(words: list[str], reason: str, run: Run) -> None:
+    Path("bad.csv").write_text("a,b\n1,2\n1,\n")
+    Path("words.csv").write_text("a,b\nx,2\n")
+    done = run(*words, code=1)
+    assert reason in done.stderr
+    assert done.stdout == ""
