@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import textwrap
 
 import numpy as np
 import pytest
@@ -67,51 +66,54 @@ def test_kernels_work_where_no_cache_can_be_written(tmp_path):
     assert out.strip() == "[1, 0]", err
 
 
-INNER = """
+SOURCES = {
+    "__init__": "",
+    "constants": "SCALE = {scale}",
+    "inner": """
 from dtsemnet.kernels import kernel
-SCALE = 2
+from pieces.constants import SCALE
 @kernel
 def inner(x):
-    return {} * x * SCALE
-"""
-MIDDLE = """
+    return {factor} * x * SCALE
+""",
+    "middle": """
 from dtsemnet.kernels import kernel
-from inner import inner
+from pieces.inner import inner
 @kernel
 def middle(x):
     return inner(x) + 1
-"""
-OUTER = """
+""",
+    "outer": """
 from dtsemnet.kernels import kernel
-import middle
+from pieces import middle
 step = middle.middle
 @kernel
 def outer(x):
     return step(x) + 10
-"""
+""",
+}
 
 
-def test_a_cached_kernel_expires_when_a_kernel_that_it_calls_changes(tmp_path):
-    """Also if that kernel is in a module of another package, called by way of a third."""
-    sources, cache = tmp_path / "sources", tmp_path / "cache"
+def test_a_cached_kernel_expires_when_anything_changes_that_it_is_made_of(tmp_path):
+    """A kernel that it calls by way of another module, or a constant of a module without kernels."""
+    sources, cache = tmp_path / "pieces", tmp_path / "cache"
     sources.mkdir()
 
-    def answer():
-        path = os.pathsep.join([str(sources), *sys.path])
+    def answer(**values):
+        for name, text in SOURCES.items():
+            (sources / f"{name}.py").write_text(text.format(**values))
+        path = os.pathsep.join([str(tmp_path), *sys.path])
         environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
-        program = "import outer; print(outer.outer(3), sum(outer.outer.stats.cache_hits.values()))"
+        program = "from pieces.outer import outer; print(outer(3), sum(outer.stats.cache_hits.values()))"
         done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         return done.stdout.split()
 
-    for name, text in (("inner", INNER.format(1)), ("middle", MIDDLE), ("outer", OUTER)):
-        (sources / f"{name}.py").write_text(textwrap.dedent(text))
-    assert answer() == ["17", "0"]
-    assert answer() == ["17", "1"], "what has not changed is read from the cache"
-    (sources / "inner.py").write_text(INNER.format(5))
-    assert answer() == ["41", "0"]
-    (sources / "unrelated.py").write_text(INNER.format(7))
-    assert answer() == ["41", "1"]
+    assert answer(scale=2, factor=1) == ["17", "0"]
+    assert answer(scale=2, factor=1) == ["17", "1"], "what has not changed is read from the cache"
+    assert answer(scale=2, factor=5) == ["41", "0"]
+    assert answer(scale=3, factor=5) == ["56", "0"]
+    assert answer(scale=3, factor=5) == ["56", "1"]
 
 
 @kernel

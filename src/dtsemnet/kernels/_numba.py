@@ -105,17 +105,21 @@ def _make_cache_safe(compiled: Any, module: str) -> None:
 
 @functools.cache
 def _stamp(module: str) -> str:
-    """Hash the source of a module and of every module whose kernels its kernels can call."""
+    """Hash the sources of all modules whose kernels or constants the kernels of a module can use.
+
+    These are the module, the modules that it imports from packages with kernels, and, for those of them that have
+    kernels, what they import in turn.
+    """
     content, pending, done = hashlib.sha256(), [__name__, module], set[str]()
+    packages = {name.partition(".")[0] for name in _MODULES_WITH_KERNELS}
     while pending:
         name = pending.pop()
         path = getattr(sys.modules.get(name), "__file__", None)
-        if name in done or name not in _MODULES_WITH_KERNELS or path is None:
-            continue
-        done.add(name)
-        source = Path(path).read_bytes()
-        content.update(source)
-        pending += _imports(source)
+        if name not in done and name.partition(".")[0] in packages and path is not None:
+            done.add(name)
+            source = Path(path).read_bytes()
+            content.update(source)
+            pending += _imports(source) if name in _MODULES_WITH_KERNELS else []
     return content.hexdigest()
 
 

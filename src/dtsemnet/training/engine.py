@@ -160,7 +160,7 @@ class Engine(Protocol):
 
 
 class TreeEngine(Engine, Protocol):
-    """An engine that trains the splits of a tree, and can be asked about other rows."""
+    """An engine that trains the splits of a tree, and evaluates other rows."""
 
     topology: Topology
 

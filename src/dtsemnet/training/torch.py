@@ -102,10 +102,10 @@ class _TorchEngine(ABC):
             group["lr"] = rate
         index = torch.as_tensor(np.asarray(order), device=self.device)
         total = 0.0
-        for number, batch in enumerate(torch.split(index, self.batch_size)):
+        for taken, batch in enumerate(torch.split(index, self.batch_size)):
             loss = self._backward(_Tensors(*(tensor[batch] for tensor in self.rows)))
             if not np.isfinite(loss):
-                raise not_finite(loss, number, batch.tolist())
+                raise not_finite(loss, taken, batch.tolist())
             total += loss
             self._update()
         return total / float(self.rows.weight[index].double().sum())

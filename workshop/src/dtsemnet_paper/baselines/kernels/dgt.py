@@ -34,9 +34,9 @@ from dtsemnet.arrays import Floats, Ints
 from dtsemnet.kernels import exp, kernel
 from dtsemnet.kernels.logits import child_row, walk
 from dtsemnet.kernels.optimizer import Moments, clip_scale
-from dtsemnet.kernels.rows import Rows, gather, new_batch
+from dtsemnet.kernels.rows import Rows, new_batch
 from dtsemnet_paper.baselines.kernels.descent import descend
-from dtsemnet_paper.baselines.kernels.soft import reach_nodes
+from dtsemnet_paper.baselines.kernels.soft import gather_mean, reach_nodes
 
 __all__ = ["EPSILON", "DGTArrays", "DGTRates", "dgt_epoch", "dgt_gradients"]
 
@@ -280,12 +280,9 @@ def dgt_epoch(
     gradients = DGTArrays(np.empty_like(splits.value), np.zeros_like(norm.value), np.empty_like(leaves.value))
     total, taken = 0.0, 0
     for start in range(0, len(order), batch_size):
-        batch = gather(rows, order[start : start + batch_size], buffer)
-        size = len(batch.weight)
-        for r in range(size):
-            batch.weight[r] = batch.weight[r] / size
+        batch = gather_mean(rows, order[start : start + batch_size], buffer)
         value = dgt_gradients(batch, children, parameters, classes, gradients)
-        total += value * size
+        total += value * len(batch.weight)
         if not np.isfinite(value):
             break
         taken += 1

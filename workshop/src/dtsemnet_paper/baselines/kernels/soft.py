@@ -29,7 +29,16 @@ from dtsemnet.kernels.logits import child_row
 from dtsemnet.kernels.optimizer import Moments, adam, clip_scale
 from dtsemnet.kernels.rows import BLOCK, Rows, gather, gather_features, new_batch
 
-__all__ = ["SoftLoss", "SoftRates", "gate_slopes", "reach_nodes", "soft_epoch", "soft_gradients", "soft_outputs"]
+__all__ = [
+    "SoftLoss",
+    "SoftRates",
+    "gate_slopes",
+    "gather_mean",
+    "reach_nodes",
+    "soft_epoch",
+    "soft_gradients",
+    "soft_outputs",
+]
 
 
 class SoftLoss(NamedTuple):
@@ -48,6 +57,15 @@ class SoftRates(NamedTuple):
     rate: float
     decay: float
     clip: float
+
+
+@kernel
+def gather_mean(rows: Rows, index: Ints, buffer: Rows) -> Rows:
+    """Gather a batch, with weights divided by its size: the weighted sum of its losses is then their mean."""
+    batch = gather(rows, index, buffer)
+    for r in range(len(index)):
+        batch.weight[r] = batch.weight[r] / len(index)
+    return batch
 
 
 @kernel
@@ -232,12 +250,9 @@ def soft_epoch(
     split_gradient, leaf_gradient = np.empty_like(splits.value), np.empty_like(leaves.value)
     total, taken = 0.0, 0
     for start in range(0, len(order), batch_size):
-        batch = gather(rows, order[start : start + batch_size], buffer)
-        size = len(batch.weight)
-        for r in range(size):
-            batch.weight[r] = batch.weight[r] / size
+        batch = gather_mean(rows, order[start : start + batch_size], buffer)
         value = soft_gradients(batch, children, splits.value, leaves.value, loss, split_gradient, leaf_gradient)
-        total += value * size
+        total += value * len(batch.weight)
         if not np.isfinite(value):
             break
         taken += 1
