@@ -5,6 +5,11 @@ accepts (a row that was refused because a sum overflowed may be accepted once th
 split that overflowed is gone). :func:`fold_affine` keeps it to rounding, and
 :func:`prune` is the one that changes it.
 
+An edit names nodes by the numbers of the tree that it came from: ``k >= 0`` is split ``k``, ``k < 0``
+is leaf ``~k``. The nodes that are left below a root are then numbered anew (:func:`number`), splits
+breadth-first and leaves from left to right. Loops, not recursion: a chain may be deeper than
+Python's stack.
+
 Reachability is proved in floating point, for the scores as they are computed: two
 splits with equal weights have the same sum ``s`` before the bias, and ``s + b``,
 rounded, never falls when ``b`` grows.
@@ -57,7 +62,7 @@ def fold_affine(tree: Tree, scale: ArrayLike, shift: ArrayLike) -> Tree:
         coef, value = tree.coef, tree.value
         if coef is not None:
             coef, value = coef * scale, value + (coef * shift).sum(axis=2)
-    return _replace(tree, weight, bias, value, coef)
+    return tree.replace(weight=weight, bias=bias, value=value, coef=coef)
 
 
 def merge_equal(tree: Tree) -> Tree:
@@ -71,13 +76,13 @@ def merge_equal(tree: Tree) -> Tree:
     """
     parts = [part for part in (tree.value, tree.coef, tree.lower, tree.upper) if part is not None]
     content = [b"".join(part[leaf].tobytes() for part in parts) for leaf in range(tree.n_leaves)]
-    children, stands_for = _table(tree), list(range(tree.n_splits))
+    children, replacement = _table(tree), list(range(tree.n_splits))
     for split in range(tree.n_splits - 1, -1, -1):  # children have higher numbers: bottom-up
-        left, right = (stands_for[k] if k >= 0 else k for k in children[split])
+        left, right = (replacement[k] if k >= 0 else k for k in children[split])
         children[split] = [left, right]
         if left < 0 and right < 0 and content[~left] == content[~right]:
-            stands_for[split] = left
-    return _rebuild(tree, np.array(children, dtype=np.int64), stands_for[0] if stands_for else -1)
+            replacement[split] = left
+    return _rebuild(tree, np.array(children, dtype=np.int64), replacement[0] if replacement else -1)
 
 
 def drop_leaves(tree: Tree, leaves: Iterable[int]) -> Tree:
@@ -95,20 +100,20 @@ def drop_leaves(tree: Tree, leaves: Iterable[int]) -> Tree:
     array([2., 3.])
     """
     gone = {int(leaf) for leaf in leaves}
-    strange = [leaf for leaf in gone if not 0 <= leaf < tree.n_leaves]
-    if strange:
-        raise ValueError(f"leaves must lie between 0 and {tree.n_leaves - 1}, got {strange[0]}.")
+    wrong = [leaf for leaf in gone if not 0 <= leaf < tree.n_leaves]
+    if wrong:
+        raise ValueError(f"leaves must lie between 0 and {tree.n_leaves - 1}, got {wrong[0]}.")
     if len(gone) == tree.n_leaves:
-        raise ValueError("leaves must leave one leaf standing, got all of them; every input reaches some leaf.")
+        raise ValueError("leaves must leave one leaf, got all of them; every input reaches some leaf.")
     children = _table(tree)
-    stands_for: list[int | None] = list(range(tree.n_splits))
+    replacement: list[int | None] = list(range(tree.n_splits))
     for split in range(tree.n_splits - 1, -1, -1):
-        left, right = ((None if ~k in gone else k) if k < 0 else stands_for[k] for k in children[split])
+        left, right = ((None if ~k in gone else k) if k < 0 else replacement[k] for k in children[split])
         if left is None or right is None:
-            stands_for[split] = right if left is None else left
+            replacement[split] = right if left is None else left
         else:
             children[split] = [left, right]
-    root = stands_for[0] if stands_for else -1
+    root = replacement[0] if replacement else -1
     assert root is not None
     return _rebuild(tree, np.array(children, dtype=np.int64), root)
 
@@ -129,32 +134,31 @@ def drop_unreachable(tree: Tree) -> Tree:
     """
     children, bias = _table(tree), tree.bias.tolist()
     weight = tree.weight + 0.0  # -0.0 and 0.0 add the same to a score
-    constant = [not row.any() for row in weight]
     rows: dict[bytes, int] = {}
     group = [rows.setdefault(row.tobytes(), len(rows)) for row in weight]
-    # The smallest bias with which a row of weights said right on the path, and the largest with which it said left.
-    right_from, left_to = [np.inf] * len(rows), [-np.inf] * len(rows)
+    repeated = np.bincount(np.array(group, dtype=np.int64), minlength=1) > 1
+    parent = {child: split for split, pair in enumerate(children) for child in pair if child >= 0}
+    # For each split, among the splits above it with the same weights: the smallest bias with which one sent rows
+    # right, and the largest with which one sent rows left.
+    right_from, left_to = [np.inf] * tree.n_splits, [-np.inf] * tree.n_splits
     forced: dict[int, int] = {}
-    todo: list[tuple[int, int, float, float]] = [(0, -1, 0.0, 0.0)] if tree.n_splits else []
-    while todo:
-        split, row, low, high = todo.pop()
-        if row >= 0:  # an entry that sets a row's bounds: on the way down to a child, or back on the way up
-            right_from[row], left_to[row] = low, high
-        if split < 0:
-            continue
-        row, b = group[split], bias[split]
-        low, high = right_from[row], left_to[row]
-        left, right = children[split]
-        if constant[split]:
-            forced[split] = right if b > 0 else left
-        elif b >= low:
+    for split, (left, right) in enumerate(children):  # parents have lower numbers: top-down
+        if repeated[group[split]]:
+            below, above = split, parent.get(split)
+            while above is not None and group[above] != group[split]:
+                below, above = above, parent.get(above)
+            if above is not None:
+                right_from[split], left_to[split] = right_from[above], left_to[above]
+                if below == children[above][1]:
+                    right_from[split] = min(right_from[split], bias[above])
+                else:
+                    left_to[split] = max(left_to[split], bias[above])
+        if not weight[split].any():
+            forced[split] = right if bias[split] > 0 else left
+        elif bias[split] >= right_from[split]:
             forced[split] = right
-        elif b <= high:
+        elif bias[split] <= left_to[split]:
             forced[split] = left
-        if split in forced:
-            todo.append((forced[split], -1, 0.0, 0.0))
-        else:  # last in, first out: left with its bounds, right with its bounds, then the bounds as they were
-            todo += [(-1, row, low, high), (right, row, b, high), (left, row, low, b)]
 
     def follow(node: int) -> int:
         while node in forced:
@@ -177,9 +181,8 @@ def canonical(tree: Tree) -> Tree:
     >>> canonical(Tree(Topology.complete(2), [[1], [0], [2]], [0, -1, 0], [[1], [5], [1], [1]]))
     Tree(depth 0, 0 splits, 1 leaf, 1 feature, constant leaves)
     """
-    plain = _replace(
-        tree, tree.weight + 0.0, tree.bias + 0.0, tree.value, None if tree.coef is None else tree.coef + 0.0
-    )
+    coef = None if tree.coef is None else tree.coef + 0.0
+    plain = tree.replace(weight=tree.weight + 0.0, bias=tree.bias + 0.0, coef=coef)
     # One pass of each is a fixed point: merging removes splits from below, which proves nothing new.
     return merge_equal(drop_unreachable(plain))
 
@@ -215,44 +218,24 @@ def prune(
         raise ValueError(f"split must lie between 0 and {tree.n_splits - 1}, got {split}.")
     first, last = (int(end[split]) for end in tree.topology.spans)
     shape = (tree.n_outputs,)
-    new: dict[str, Floats | None] = {
-        "value": floats("value", value, shape),
-        "coef": np.zeros((*shape, tree.n_features))
-        if coef is None
-        else floats("coef", coef, (*shape, tree.n_features)),
-    }
-    for name, bound, hull in (("lower", lower, np.min), ("upper", upper, np.max)):
+    given: dict[str, ArrayLike | None] = {"value": value, "coef": coef, "lower": lower, "upper": upper}
+    changes: dict[str, Floats] = {}
+    for name, content in given.items():
         own = getattr(tree, name)
-        given = None if bound is None else floats(name, bound, shape)
-        new[name] = hull(own[first:last], axis=0) if given is None and own is not None else given
-    for name in ("coef", "lower", "upper"):
-        if getattr(tree, name) is None and {"coef": coef, "lower": lower, "upper": upper}[name] is not None:
-            raise ValueError(f"{name} was given, but the leaves of this tree have none; leave it out.")
-    # The new leaf takes the place of the first leaf below the split.
-    arrays = {}
-    for name, content in new.items():
-        own = getattr(tree, name)
-        if own is not None:
-            arrays[name] = own.copy()
-            arrays[name][first] = content
-    changed = _replace(tree, tree.weight, tree.bias, **{"coef": None, "lower": None, "upper": None, **arrays})
+        if own is None:
+            if content is not None:
+                raise ValueError(f"{name} was given, but the leaves of this tree have none; leave it out.")
+            continue
+        changes[name] = own.copy()
+        # The new leaf takes the position of the first leaf below the split.
+        if content is not None:
+            changes[name][first] = floats(name, content, (*shape, tree.n_features) if name == "coef" else shape)
+        elif name == "coef":
+            changes[name][first] = 0.0
+        else:
+            changes[name][first] = (np.min if name == "lower" else np.max)(own[first:last], axis=0)
     children = np.where(tree.topology.children == split, ~first, tree.topology.children)
-    return _rebuild(changed, children, 0 if split else ~first)
-
-
-def _replace(
-    tree: Tree,
-    weight: Floats,
-    bias: Floats,
-    value: Floats,
-    coef: Floats | None,
-    lower: Floats | None = None,
-    upper: Floats | None = None,
-) -> Tree:
-    """Put other numbers into the same shape; the guard stays unless it is given."""
-    lower, upper = tree.lower if lower is None else lower, tree.upper if upper is None else upper
-    names = {"feature_names": tree.feature_names, "class_names": tree.class_names}
-    return Tree(tree.topology, weight, bias, value, coef, lower, upper, **names)  # type: ignore[arg-type]
+    return _rebuild(tree.replace(**changes), children, 0 if split else ~first)
 
 
 def _table(tree: Tree) -> list[list[int]]:
@@ -261,7 +244,7 @@ def _table(tree: Tree) -> list[list[int]]:
 
 
 class Numbering(NamedTuple):
-    """A shape, and which old split and leaf stands at each new number."""
+    """A shape, and the old split and the old leaf for each new number."""
 
     topology: Topology
     splits: Ints
@@ -297,12 +280,6 @@ def number(children: NDArray[np.integer], root: int) -> Numbering:
 def _rebuild(tree: Tree, children: NDArray[np.integer], root: int) -> Tree:
     """Make the tree whose nodes are those of ``tree`` that hang below ``root``."""
     topology, splits, leaves = number(children, root)
-    return Tree(
-        topology,
-        tree.weight[splits],
-        tree.bias[splits],
-        tree.value[leaves],
-        *(None if array is None else array[leaves] for array in (tree.coef, tree.lower, tree.upper)),
-        feature_names=tree.feature_names,
-        class_names=tree.class_names,
-    )
+    arrays = {name: getattr(tree, name) for name in ("value", "coef", "lower", "upper")}
+    kept = {name: None if array is None else array[leaves] for name, array in arrays.items()}
+    return tree.replace(topology=topology, weight=tree.weight[splits], bias=tree.bias[splits], **kept)
