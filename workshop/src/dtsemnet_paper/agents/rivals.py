@@ -79,7 +79,7 @@ class LogitActor(DiscreteActor):
         """Read off splits and leaves; the leaves hold the probabilities of the actions."""
         tree = decode(self.net)
         value = torch.tensor(tree.value).softmax(dim=1).numpy()
-        return Tree(tree.topology, tree.weight, tree.bias, value, class_names=range(value.shape[1]))
+        return tree.replace(value=value, class_names=range(value.shape[1]))
 
 
 class DGTActor(LogitActor):
