@@ -155,7 +155,7 @@ def change(place, value):
         (["about"], '{"a": "\\ud800"}', r"about\.a"),
         (["about"], "[" * 100_000 + "]" * 100_000, "nested too deeply"),
         (["about"], '{"a": ' + "[" * 200 + "]" * 200 + "}", "nested too deeply"),
-        (["about"], '{"a": 1, "a": 2}', "stands twice"),
+        (["about"], '{"a": 1, "a": 2}', "occurs twice"),
     ],
 )
 def test_each_way_to_be_wrong_is_named(place, value, named):

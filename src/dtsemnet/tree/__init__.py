@@ -1,4 +1,10 @@
-"""The tree itself: its shape, its arrays, edits that keep the function, and the model file."""
+"""The tree itself, as a value: its shape, its arrays, edits, the model file, and what views of it share.
+
+``Topology`` is the shape, ``Tree`` the shape with its numbers, ``Model`` a tree with the encoder of its
+columns and an output map. ``Model.of`` reads any of them, or a fitted estimator. For people,
+``ReadableView`` gives a model in the units of the data, ``LeafSurvey`` says what rows reach which leaf,
+and ``class_colors`` gives each class its colour.
+"""
 
 from dtsemnet.tree.edits import canonical, drop_leaves, drop_unreachable, fold_affine, merge_equal, prune
 from dtsemnet.tree.encoder import Column, Encoder, Feature

@@ -26,7 +26,7 @@ Kind = TypeVar("Kind", bound=Array)
 
 
 def floats(name: str, array: ArrayLike, shape: tuple[int | str, ...]) -> Floats:
-    """Copy to a read-only float64 array of that shape; a word in ``shape`` stands for any length but 0."""
+    """Copy to a read-only float64 array of that shape; a word in ``shape`` allows any length but 0."""
     try:
         given = np.asarray(array)
         if given.dtype.kind not in "fiub" and given.size:
@@ -41,8 +41,8 @@ def floats(name: str, array: ArrayLike, shape: tuple[int | str, ...]) -> Floats:
         wanted = ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "")
         raise ValueError(f"{name} must have shape ({wanted}), got {copy.shape}; see the docstring of Tree.")
     if not np.isfinite(copy).all():
-        place = tuple(int(i) for i in np.argwhere(~np.isfinite(copy))[0])
-        raise ValueError(f"{name} must be finite, got {copy[place]} at {list(place)}; drop the part that overflowed.")
+        index = tuple(int(i) for i in np.argwhere(~np.isfinite(copy))[0])
+        raise ValueError(f"{name} must be finite, got {copy[index]} at {list(index)}; drop the part that overflowed.")
     return frozen(copy)
 
 
@@ -60,7 +60,7 @@ def feature_names(names: Sequence[str] | None, n_features: int) -> tuple[str, ..
     if not all(isinstance(name, str) for name in checked):
         raise ValueError(f"feature_names must be strings, got {list(checked)[:3]}...; convert them by str.")
     if len(checked) != n_features:
-        raise ValueError(f"feature_names must be {n_features} names, one a column of weight, got {len(checked)}.")
+        raise ValueError(f"feature_names must be {n_features} names, one per column of weight, got {len(checked)}.")
     return checked  # type: ignore[return-value]
 
 
@@ -70,7 +70,7 @@ def class_names(names: Sequence[Scalar] | None, n_outputs: int) -> tuple[Scalar,
         return None
     checked = scalars("class_names", names)
     if len(checked) != n_outputs:
-        raise ValueError(f"class_names must be {n_outputs} names, one a column of value, got {len(checked)}.")
+        raise ValueError(f"class_names must be {n_outputs} names, one per column of value, got {len(checked)}.")
     return checked
 
 
@@ -114,7 +114,7 @@ def check_leaves(
 
 
 def labels(names: Sequence[Scalar]) -> Array:
-    """Make the array that labels are taken from; an object array where numpy's own types would change a label."""
+    """Make the array that labels are taken from; an object array if numpy's own types would change a label."""
     if len({type(name) for name in names}) == 1:
         array = np.asarray(names)
         if array.tolist() == list(names):  # numpy cuts trailing NUL characters

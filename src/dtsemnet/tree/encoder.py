@@ -248,14 +248,14 @@ class Encoder:
     def features(self) -> tuple[Feature, ...]:
         """The features in the order in which the tree reads them."""
         features: list[Feature] = []
-        for place, column in enumerate(self.columns):
+        for column_index, column in enumerate(self.columns):
             kinds: list[tuple[FeatureKind, Scalar | None]] = [("number", None)]
             if column.categories is not None:
                 kinds = [("category", category) for category in column.categories]
             if column.missing is not None:
                 kinds.append(("missing", None))
             for kind, category in kinds:
-                features.append(Feature(len(features), column, place, kind, category))
+                features.append(Feature(len(features), column, column_index, kind, category))
         return tuple(features)
 
     @cached_property
@@ -419,7 +419,7 @@ def _bounds(column: Column) -> tuple[float, float]:
 def _map_numbers(
     numbers: Floats, center: Floats | float, scale: Floats | float, lower: Floats | float, upper: Floats | float
 ) -> None:
-    """Apply the affine map and the bounds in place; the only place that does so."""
+    """Apply the affine map and the bounds, in place. No other code does."""
     with np.errstate(over="ignore"):  # what is clipped may overflow before; what is not is refused by the tree
         numbers -= center
         numbers *= scale

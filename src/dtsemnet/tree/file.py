@@ -12,7 +12,7 @@ encoder, the output map and ``about`` (free metadata) are optional. Numbers are 
 so that float64 comes back bit for bit, ``-0.0`` too. ``model.schema.json`` beside this
 module is the JSON Schema. Checked here beyond what a schema can state:
 
-* the file is at most ``max_bytes`` long, valid UTF-8, and no key stands twice in an object;
+* the file is at most ``max_bytes`` long, valid UTF-8, and no key occurs twice in an object;
 * every number is finite as a float64 (``1e999`` is not), no list is longer or shorter than declared:
   ``n_leaves = n_splits + 1`` rows of leaves, ``n_features`` columns of weights, and so on;
 * ``children`` form one tree, splits breadth-first, leaves from left to right;
@@ -76,7 +76,7 @@ class Document:
     Parameters
     ----------
     content : Tree or Model
-        A model where the file has an encoder or an output map.
+        A model if the file has an encoder or an output map.
     about : dict
         Free metadata: plain JSON.
     """
@@ -111,7 +111,7 @@ def dumps(content: Tree | Model, *, about: dict[str, Any] | None = None) -> str:
     if about:
         _check_json("about", about)
         document["about"] = about
-    # One top-level field a line: readable, and a change of one array is a change of one line.
+    # One top-level field per line: readable, and a change of one array is a change of one line.
     lines = [f"{json.dumps(key)}: {_write(part, 1)}" for key, part in document.items()]
     return "{\n  " + ",\n  ".join(lines) + "\n}\n"
 
@@ -129,12 +129,12 @@ def loads(text: str) -> Tree | Model:
 
 
 def save(content: Tree | Model, path: str | PathLike[str], *, about: dict[str, Any] | None = None) -> None:
-    """Write a model file in one step: either the old file stands, or the new one, whole."""
+    """Write a model file in one step: the path always holds either the whole old file or the whole new one."""
     write_atomically(path, dumps(content, about=about))
 
 
 def read(path: str | PathLike[str], *, max_bytes: int = MAX_BYTES) -> Tree | Model:
-    """Read what a model file holds: a model where it has an encoder or an output map, else a tree."""
+    """Read the content of a model file: a model if it has an encoder or an output map, else a tree."""
     return load_document(path, max_bytes=max_bytes).content
 
 
@@ -166,12 +166,12 @@ def schema() -> dict[str, Any]:
     >>> schema()["properties"]["version"]
     {'const': 1}
     """
-    found: dict[str, Any] = json.loads(Path(__file__).with_name("model.schema.json").read_text(encoding="utf-8"))
-    return found
+    document: dict[str, Any] = json.loads(Path(__file__).with_name("model.schema.json").read_text(encoding="utf-8"))
+    return document
 
 
 def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> Path:
-    """Write a file in one step: either the old file stands, or the new one, whole.
+    """Write a file in one step: the path always holds either the whole old file or the whole new one.
 
     Examples
     --------
@@ -275,14 +275,14 @@ def _read_tree(given: Any) -> Tree:
 def _read_encoder(given: Any) -> Encoder:
     columns = []
     for i, item in enumerate(_read_list("encoder.columns", _get_object("encoder", given, ("columns",))["columns"])):
-        place = f"encoder.columns[{i}]"
-        item = _get_object(place, item, ("name",), _COLUMN_FIELDS)
+        path = f"encoder.columns[{i}]"
+        item = _get_object(path, item, ("name",), _COLUMN_FIELDS)
         for name in ("fill", "center", "scale", "lower", "upper"):
             if name in item:
-                _numbers(f"{place}.{name}", [item[name]])
+                _numbers(f"{path}.{name}", [item[name]])
         if "categories" in item:
-            _read_list(f"{place}.categories", item["categories"])
-        columns.append(_name_field(place, partial(Column, **item)))
+            _read_list(f"{path}.categories", item["categories"])
+        columns.append(_name_field(path, partial(Column, **item)))
     return _name_field("encoder.columns", lambda: Encoder(columns))
 
 
@@ -297,12 +297,12 @@ def _read_output(given: Any) -> Output:
     return _name_field("output", lambda: TanhScale(*ends))
 
 
-def _name_field(place: str, make: Callable[[], Made]) -> Made:
+def _name_field(path: str, make: Callable[[], Made]) -> Made:
     """Make an object of checked fields; what it refuses is an error of the file."""
     try:
         return make()
     except (ValueError, TypeError, OverflowError) as error:
-        raise ValueError(f"{place}: {error}") from None
+        raise ValueError(f"{path}: {error}") from None
 
 
 def _parse(text: str) -> Any:
@@ -341,7 +341,7 @@ def _read_count(field: str, given: Any, least: int) -> int:
 
 
 def _read_list(field: str, given: Any, length: int | None = None) -> list[Any]:
-    """Read a list, of the declared length where there is one."""
+    """Read a list, of the declared length if there is one."""
     if not isinstance(given, list):
         _fail(field, f"must be a list, got {_show(given)}")
     if length is not None and len(given) != length:
@@ -353,12 +353,12 @@ def _read_array(field: str, given: Any, shape: tuple[int, ...], *, integer: bool
     """Read nested lists of exactly this shape."""
     rows: list[tuple[str, Any]] = [(field, given)]
     for length in shape[:-1]:
-        rows = [(f"{place}[{i}]", row) for place, part in rows for i, row in enumerate(_read_list(place, part, length))]
+        rows = [(f"{path}[{i}]", row) for path, part in rows for i, row in enumerate(_read_list(path, part, length))]
     # All lengths are checked before the first array is made.
-    lists = [(place, _read_list(place, part, shape[-1])) for place, part in rows]
+    lists = [(path, _read_list(path, part, shape[-1])) for path, part in rows]
     array = np.empty((len(lists), shape[-1]), dtype=np.int64 if integer else np.float64)
-    for i, (place, row) in enumerate(lists):
-        array[i] = _numbers(place, row, integer=integer)
+    for i, (path, row) in enumerate(lists):
+        array[i] = _numbers(path, row, integer=integer)
     return array.reshape(shape)
 
 
@@ -378,27 +378,27 @@ def _check_json(field: str, given: Any) -> None:
     """Check that free metadata can be written again: plain JSON, finite numbers, text that UTF-8 holds."""
     todo: list[tuple[str, Any, int]] = [(field, given, 0)]
     while todo:
-        place, part, level = todo.pop()
+        path, part, level = todo.pop()
         if level > 100:
             _fail(field, "nested too deeply")
         if isinstance(part, dict):
             for key, content in part.items():
                 if type(key) is not str:
-                    _fail(place, f"must have strings as keys, got {_show(key)}")
-                _check_json(f"{place} key", key)
-                todo.append((f"{place}.{key}"[:200], content, level + 1))
+                    _fail(path, f"must have strings as keys, got {_show(key)}")
+                _check_json(f"{path} key", key)
+                todo.append((f"{path}.{key}"[:200], content, level + 1))
         elif isinstance(part, (list, tuple)):
-            todo += [(f"{place}[{i}]"[:200], content, level + 1) for i, content in enumerate(part)]
+            todo += [(f"{path}[{i}]"[:200], content, level + 1) for i, content in enumerate(part)]
         elif isinstance(part, str):
             if any("\ud800" <= letter <= "\udfff" for letter in part):
-                _fail(place, "holds half a surrogate pair, which UTF-8 cannot write")
+                _fail(path, "holds half a surrogate pair, which UTF-8 cannot write")
         elif isinstance(part, float):
             if not math.isfinite(part):
-                _fail(place, f"must be finite, got {_show(part)}")
+                _fail(path, f"must be finite, got {_show(part)}")
         elif type(part) is int and abs(part) >= 10**_DIGITS:
-            _fail(place, "is too large a number")
+            _fail(path, "is too large a number")
         elif part is not None and type(part) not in (bool, int):
-            _fail(place, f"must be plain JSON, got {_show(part)}")
+            _fail(path, f"must be plain JSON, got {_show(part)}")
 
 
 def _show(given: Any) -> str:
@@ -414,12 +414,12 @@ def _too_large(row: Iterable[int]) -> bool:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    unique = dict(pairs)
+    if len(unique) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
-        _fail(_show(twice), "the key stands twice in one object")
-    return found
+        _fail(_show(twice), "the key occurs twice in one object")
+    return unique
 
 
 def _integer(digits: str) -> int | float:

@@ -86,10 +86,10 @@ def _last_left(threshold: Floats) -> Floats:
 
 
 def _refuse_missing(nodes: Any, inner: Bools) -> None:
-    """Raise where a split was chosen with missing values in sight.
+    """Raise if a split was chosen while the training rows held missing values.
 
     A split that saw none sends later ones to its larger child; any other choice, or a threshold of infinity
-    (missing against the rest), was learned from missing values. Where such a tree happens to follow the rule
+    (missing against the rest), was learned from missing values. If such a tree happens to follow the rule
     everywhere, its answers on complete rows are still exact.
     """
     left, right = nodes.children_left[inner], nodes.children_right[inner]

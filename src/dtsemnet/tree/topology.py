@@ -23,11 +23,11 @@ __all__ = ["Level", "Paths", "Topology", "MAX_DEPTH"]
 
 
 MAX_DEPTH = 20
-"""Deepest complete tree that is built: it has a million leaves, so a larger number is a slip."""
+"""Deepest complete tree that is built: it has a million leaves, so a larger number is a mistake."""
 
 
 class Level(NamedTuple):
-    """One level of the tree, told by positions in its frontier (the level's nodes from left to right)."""
+    """One level of the tree, by positions in its frontier (the level's nodes from left to right)."""
 
     leaves: Ints
     """Positions in the frontier that are leaves."""
@@ -38,12 +38,12 @@ class Level(NamedTuple):
 
 
 class Paths(NamedTuple):
-    """The way to every leaf, one row a leaf, padded with -1 behind the last split."""
+    """The path to every leaf, one row per leaf, padded with -1 behind the last split."""
 
     split: Ints
     """Splits from the root down, shape (n_leaves, depth)."""
     side: Ints
-    """1 where the leaf lies right of that split, 0 where it lies left, -1 in the padding."""
+    """1 if the leaf lies right of that split, 0 if it lies left, -1 in the padding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +119,7 @@ class Topology:
 
     @cached_property
     def leaf_order(self) -> Ints:
-        """For each leaf from left to right, its place in the order in which the levels meet the leaves."""
+        """For each leaf from left to right, its position in the order in which the levels list the leaves."""
         met: list[Ints] = [np.empty(0, dtype=np.int64)]
         for level in self.levels:
             below = self.children[level.splits].ravel()
@@ -129,7 +129,7 @@ class Topology:
 
     @cached_property
     def paths(self) -> Paths:
-        """The splits and sides on the way to each leaf."""
+        """The splits and sides on the path to each leaf."""
         split = np.full((self.n_leaves, self.depth), -1, dtype=np.int64)
         side = np.full((self.n_leaves, self.depth), -1, dtype=np.int64)
         first, last = self.spans
@@ -194,11 +194,11 @@ def _check_children(children: Ints) -> None:
 
 
 def _leaves_from_left_to_right(children: Ints) -> Ints:
-    found, stack = [], [0]
+    leaves, stack = [], [0]
     while stack:
         node = stack.pop()
         if node < 0:
-            found.append(~node)
+            leaves.append(~node)
         else:
             stack += [int(children[node, 1]), int(children[node, 0])]
-    return np.array(found)
+    return np.array(leaves)

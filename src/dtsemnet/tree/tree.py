@@ -3,7 +3,7 @@
 A tree is its shape and a few arrays. Split ``i`` scores an input by
 ``s_i = weight[i] . x + bias[i]`` and sends it right if ``s_i > 0``, left if not. The leaf
 ``l`` that is reached answers with class probabilities ``value[l]``, or with
-``clip(coef[l] . x + value[l], lower[l], upper[l])``, where ``coef`` and the guard
+``clip(coef[l] . x + value[l], lower[l], upper[l])``; ``coef`` and the guard
 ``lower``, ``upper`` may be absent. All sums are taken in the order that
 :mod:`dtsemnet.kernels.routing` documents, so an answer depends on the row alone.
 
@@ -49,7 +49,7 @@ class Tree:
     bias : array_like of shape (n_splits,)
         Biases of the splits; the input goes right if ``weight @ x + bias > 0``.
     value : array_like of shape (n_leaves, n_outputs)
-        Class probabilities of the leaves where ``class_names`` is given, constants or intercepts otherwise.
+        Class probabilities of the leaves if ``class_names`` is given, else constants or intercepts.
     coef : array_like of shape (n_leaves, n_outputs, n_features), optional
         Linear models of the leaves. Without it leaves are constant.
     lower, upper : array_like of shape (n_leaves, n_outputs), optional
@@ -133,7 +133,7 @@ class Tree:
 
     @property
     def n_outputs(self) -> int:
-        """Number of outputs; of a classifier, its classes."""
+        """Number of outputs; for a classifier, the number of classes."""
         return int(self.value.shape[1])
 
     @property
@@ -195,7 +195,7 @@ class Tree:
         return self._walk(routing.scores, rows, np.empty((len(rows), self.n_splits)), *self._prepared[:2])
 
     def decision_path(self, X: ArrayLike) -> Ints:
-        """List the splits that each row meets, from the root down.
+        """List the splits that each row reaches, from the root down.
 
         Returns
         -------
@@ -286,10 +286,10 @@ class Tree:
         """Read a tree from a model file; loading runs no code. See :mod:`dtsemnet.tree.file`."""
         from dtsemnet.tree import file
 
-        found = file.read(path)
-        if not isinstance(found, Tree):
+        content = file.read(path)
+        if not isinstance(content, Tree):
             raise ValueError(f"{path} holds a model (a tree with an encoder or an output map); read it by Model.load.")
-        return found
+        return content
 
     @classmethod
     def from_sklearn(cls, fitted: Any) -> Tree:
@@ -349,7 +349,7 @@ class Tree:
 
     @cached_property
     def guard(self) -> tuple[Floats, Floats]:
-        """Ends that outputs are clipped to, infinite where there is no guard."""
+        """Ends that outputs are clipped to, infinite if there is no guard."""
         open_ = np.full(self.value.shape, np.inf)
         return (
             _validate.frozen(-open_) if self.lower is None else self.lower,
@@ -358,7 +358,7 @@ class Tree:
 
     @cached_property
     def _answer(self) -> Array:
-        """What each leaf predicts, where that is a constant."""
+        """What each leaf predicts, if that is a constant."""
         if self.class_names is not None:
             return _validate.labels(self.class_names)[self.leaf_class]
         lower, upper = self.guard
@@ -396,7 +396,11 @@ def _make(topology: Topology, *rest: Any) -> Tree:
 
 
 def _read_rows(X: ArrayLike, n_features: int, labels: tuple[str, ...]) -> Array:
-    """Check what can be told of ``X`` without looking at its numbers."""
+    """Check the shape and the type of ``X``, without looking at its numbers.
+
+    Kernels read C-ordered float32 and float64. Such arrays pass without a copy; all else (integers, booleans, Fortran
+    order, strides) is converted block by block, so that a large array needs no second copy of itself.
+    """
     rows = X if type(X) is np.ndarray else np.asarray(X)
     if rows.ndim != 2:
         _refuse_dimensions(X, rows, n_features)

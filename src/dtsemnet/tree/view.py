@@ -65,7 +65,7 @@ class ReadableView:
         filled = _fold(model)
         weight, coef = filled.weight.copy(), None if filled.coef is None else filled.coef.copy()
         for feature in model.encoder.features:
-            if feature.fill is not None:  # the number stands right before its indicator
+            if feature.fill is not None:  # the number is right before its indicator
                 number, missing = feature.index - 1, feature.index
                 weight[:, missing] += weight[:, number] * feature.fill
                 if coef is not None:
