@@ -136,7 +136,7 @@ def test_pictures_are_the_weights_of_the_splits():
         assert_allclose(np.asarray(image.get_array()).ravel(), expected / np.abs(expected).max(), atol=1e-12)
         assert image.get_clim()[0] == -image.get_clim()[1]
     grid = plot_weights_image(estimator, (8, 8), splits=[3, 5])
-    assert [image.get_gid() for image in grid.images] == ["split-3", "split-5"]
+    assert [patch.get_gid() for patch in grid.patches] == ["split-3", "split-5"]
 
 
 def test_pictures_do_not_overlap_in_any_arrangement():

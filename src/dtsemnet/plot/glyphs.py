@@ -21,16 +21,8 @@ from dtsemnet.plot.layout import LINE, ROW, TITLE
 from dtsemnet.plot.style import ACCENT, BARS, EDGE, FAINT, GRID, INK, SIGNS, fit_text
 
 __all__ = [
-    "draw_dot",
-    "draw_edge",
-    "draw_picture",
-    "draw_sticks",
-    "draw_terms",
-    "draw_upright",
-    "draw_words",
-    "sign_limit",
-    "write",
-]
+    "draw_dot", "draw_edge", "draw_picture", "draw_sticks", "draw_terms", "draw_upright", "draw_words", "write",
+]  # fmt: skip
 
 TITLE_FONT, TERM_FONT, LEAF_FONT, SHARE_FONT = 7.2, 6.6, 7.1, 6.4
 
@@ -83,15 +75,15 @@ def draw_picture(ax: Axes, x: float, top: float, side: float, picture: Floats, n
     """Draw a split as a picture of its weights, blue if positive, red if negative, white at 0."""
     high, wide = picture.shape[:2]
     width, height = side * min(1.0, wide / high), side * min(1.0, high / wide)
-    limit = sign_limit(picture)
+    limit = _color_limit(picture)
     extent = (x - width / 2, x + width / 2, top - height, top)
     ax.imshow(picture, cmap=SIGNS, vmin=-limit, vmax=limit, extent=extent, aspect="auto", zorder=4)
     frame = Rectangle((extent[0], extent[2]), width, height, facecolor="none", zorder=5)
     _stroke(ax, frame, name, marked)
 
 
-def sign_limit(picture: Floats) -> float:
-    """Where the colours of a picture saturate: a few outstanding pixels must not bleach the others."""
+def _color_limit(picture: Floats) -> float:
+    """Choose the size at which the colours of a picture saturate: a few large pixels must not bleach the others."""
     size = np.abs(picture)
     return max(float(np.quantile(size, 0.99)), float(size.max()) / 4) or 1.0
 

@@ -187,14 +187,8 @@ def make_room(layout: Layout, contents: Contents, width: float, height: float | 
     tops = total - _HEAD - np.concatenate([[0.0], np.cumsum(np.array(heights[:-1]) + gap)])
     placed = tuple(Level(float(top), *level) for top, level in zip(tops, levels))
     start = (width - unit * layout.span) / 2
-    return Room(
-        width,
-        total,
-        start + unit * layout.split_x,
-        start + unit * layout.leaf_x,
-        placed,
-        max(1, min(limit, contents.n_terms)),
-    )
+    split_x, leaf_x = start + unit * layout.split_x, start + unit * layout.leaf_x
+    return Room(width, total, split_x, leaf_x, placed, max(1, min(limit, contents.n_terms)))
 
 
 def note_lines(width: float) -> int:

@@ -126,12 +126,10 @@ class _Leaves:
             lines = 4 if tree.n_outputs == 1 else 2
         return lines + (self.survey is not None)
 
-    @cached_property
+    @property
     def class_share(self) -> Floats | None:
         """Class shares of each leaf: of its rows if classes are given, else those of the tree."""
-        if self.survey is not None:
-            return self.survey.class_share
-        return self.view.tree.value if self.view.tree.is_classifier else None
+        return self.view.tree.value if self.survey is None else self.survey.class_share
 
     @cached_property
     def answer(self) -> Floats | None:

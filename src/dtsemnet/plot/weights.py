@@ -8,12 +8,11 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
 
 from dtsemnet.arrays import Floats, Ints
-from dtsemnet.plot.glyphs import draw_edge, sign_limit, write
+from dtsemnet.plot.glyphs import draw_edge, draw_picture, write
 from dtsemnet.plot.layout import cut, lay_out
-from dtsemnet.plot.style import FAINT, GRID, SIGNS, bars_note, survey_rows
+from dtsemnet.plot.style import FAINT, bars_note
 from dtsemnet.tree import ReadableView, Tree
 
 __all__ = ["plot_weights_image"]
@@ -21,6 +20,7 @@ __all__ = ["plot_weights_image"]
 
 _LEVELS = 5
 """Levels drawn as a tree by default: 31 splits."""
+_TREE_NOTE = "The root is on top; blue pushes to the right branch, red to the left."
 
 
 def plot_weights_image(
@@ -58,31 +58,30 @@ def plot_weights_image(
     """
     view = ReadableView.of(tree)
     whole = view.tree
-    if X is not None:
-        survey_rows(view.model, X)
     spread = None if X is None else view.spread(X)
     if int(np.prod(shape)) != whole.n_features or len(shape) != 2:
         raise ValueError(f"shape must be two numbers with {whole.n_features} pixels, one per feature, got {shape}.")
     if not whole.n_splits:
         raise ValueError("tree has no splits: there are no weights to draw.")
-    chosen, place, edges = _in_tree(whole) if splits is None else _in_grid(whole.n_splits, splits)
-    high, wide = shape[0] / max(shape), shape[1] / max(shape)
-    span = place.max(axis=0) - place.min(axis=0) + 1
+    chosen, center, edges = _in_tree(whole) if splits is None else _in_grid(whole.n_splits, splits)
+    half = 0.45 * shape[0] / max(shape)  # of the height of a picture
+    low, high = center.min(axis=0), center.max(axis=0)
     if ax is None:
+        span = high - low + 1
         side = min(1.0, 15 / span[0], 12 / span[1])
-        ax = plt.figure(figsize=(max(2.5, side * span[0]), max(1.6, side * span[1] + 0.2))).add_axes(
-            (0.0, 0.0, 1.0, 1.0)
-        )
+        size = (max(2.5, side * span[0]), max(1.6, side * span[1] + 0.2))
+        ax = plt.figure(figsize=size).add_axes((0.0, 0.0, 1.0, 1.0))
     for a, b in edges:
-        start, end = (place[a, 0], place[a, 1] - 0.45 * high), (place[b, 0], place[b, 1] + 0.45 * high)
+        start, end = (center[a, 0], center[a, 1] - half), (center[b, 0], center[b, 1] + half)
         draw_edge(ax, start, end, 1.2, f"to-split-{chosen[b]}", marked=False)
-    size = view.sizes("weight", spread)[chosen]
-    for picture, (x, y), split in zip(size, place, chosen):
-        _picture(ax, picture.reshape(shape), x, y, 0.9 * wide, 0.9 * high, f"split-{split}")
-    ax.set(xlim=(place[:, 0].min() - 0.55, place[:, 0].max() + 0.55), aspect="equal")
-    ax.set_ylim(place[:, 1].min() - 0.8, place[:, 1].max() + 0.55)
+    for picture, (x, y), split in zip(view.sizes("weight", spread)[chosen], center, chosen):
+        draw_picture(ax, x, y + half, 0.9, picture.reshape(shape), f"split-{split}", marked=False)
+    ax.set(xlim=(low[0] - 0.55, high[0] + 0.55), ylim=(low[1] - 0.8, high[1] + 0.55), aspect="equal")
     ax.set_axis_off()
-    _note(ax, bars_note(spread), whole.n_splits, len(chosen), splits is None, place)
+    note = f"Pixels: {bars_note(spread)}. {_TREE_NOTE if splits is None else 'Blue is positive, red negative.'}"
+    if len(chosen) < whole.n_splits:
+        note += f" {len(chosen)} of {whole.n_splits} splits."
+    write(ax, low[0] - 0.45, low[1] - 0.66, note, 7, ha="left", color=FAINT)
     return ax
 
 
@@ -91,9 +90,9 @@ def _in_tree(tree: Tree) -> tuple[Ints, Floats, list[tuple[int, int]]]:
     upper = cut(tree.topology, _LEVELS).topology
     layout = lay_out(upper)
     gap = layout.gaps()[np.unique(layout.split_depth)].min(initial=2.0)
-    place = np.column_stack([layout.split_x / gap, -1.4 * layout.split_depth])
+    center = np.column_stack([layout.split_x / gap, -1.4 * layout.split_depth])
     edges = [(split, int(child)) for split, pair in enumerate(upper.children) for child in pair if child >= 0]
-    return np.arange(upper.n_splits), place, edges
+    return np.arange(upper.n_splits), center, edges
 
 
 def _in_grid(n_splits: int, splits: Sequence[int]) -> tuple[Ints, Floats, list[tuple[int, int]]]:
@@ -102,27 +101,5 @@ def _in_grid(n_splits: int, splits: Sequence[int]) -> tuple[Ints, Floats, list[t
     if len(wrong) or not len(chosen):
         raise ValueError(f"splits must lie between 0 and {n_splits - 1}, got {wrong[0] if len(wrong) else 'none'}.")
     columns = int(np.ceil(np.sqrt(len(chosen) * 1.6)))
-    number = np.arange(len(chosen))
-    return chosen, np.column_stack([number % columns, -(number // columns)]).astype(np.float64), []
-
-
-def _picture(ax: Axes, picture: Floats, x: float, y: float, width: float, height: float, name: str) -> None:
-    extent = (x - width / 2, x + width / 2, y - height / 2, y + height / 2)
-    limit = sign_limit(picture)
-    image = ax.imshow(picture, cmap=SIGNS, vmin=-limit, vmax=limit, extent=extent, zorder=2)
-    image.set_gid(name)
-    ax.add_patch(
-        Rectangle((extent[0], extent[2]), width, height, facecolor="none", edgecolor=GRID, linewidth=0.8, zorder=3)
-    )
-
-
-def _note(ax: Axes, bars: str, n_splits: int, n_shown: int, as_tree: bool, place: Floats) -> None:
-    part = f" {n_shown} of {n_splits} splits." if n_shown < n_splits else ""
-    how = (
-        " The root is on top; blue pushes to the right branch, red to the left."
-        if as_tree
-        else " Blue is positive, red negative."
-    )
-    write(
-        ax, place[:, 0].min() - 0.45, place[:, 1].min() - 0.66, f"Pixels: {bars}.{how}{part}", 7, ha="left", color=FAINT
-    )
+    index = np.arange(len(chosen))
+    return chosen, np.column_stack([index % columns, -(index // columns)]).astype(np.float64), []

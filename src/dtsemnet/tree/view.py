@@ -103,8 +103,11 @@ class ReadableView:
 
     def spread(self, X: Any) -> Floats:
         """Compute the standard deviation of each feature in the units of the view, a missing number as its fill."""
+        rows = np.asarray(self.model.transform(X), dtype=np.float64)
+        if not len(rows):
+            raise ValueError("X has no rows; pass at least one, or leave X out.")
         with np.errstate(over="ignore", invalid="ignore"):
-            spread = np.asarray(self.model.transform(X), dtype=np.float64).std(axis=0)
+            spread = rows.std(axis=0)
         scale = np.array([feature.scale for feature in self.features])
         return spread / np.where(scale == 0, 1.0, np.abs(scale))
 
