@@ -150,7 +150,7 @@ def test_every_tree_has_a_panel_that_lights_the_leaf_reached(data):
         picture = np.asarray(beside.draw(3, -2.5, x, np.zeros(tree.n_outputs))).astype(int)
         leaf = int(model.apply(x[None])[0])
         for j in range(tree.n_leaves):
-            left, top, right, bottom = (part / 3 for part in beside.place.box(j))
+            left, top, right, bottom = (part / 3 for part in beside.positions.box(j))
             color = picture[round((top + bottom) / 2), round((left + right) / 2)]
             lit = beside._color(j)
             wanted = rgb(lit) if j == leaf else rgb(tint(lit, 0.4))

@@ -1,7 +1,7 @@
-"""What stands beside a frame of an episode: the tree with its active path, the action, the scores met.
+"""The panel beside the picture of an environment: the tree with its active path, the action, and the scores.
 
-The tree is drawn once, and once again for each leaf that is reached, with the path to it lit; both are kept. A frame
-then costs a copy and a few lines of text.
+The tree is drawn once, and once more for each leaf that is reached, with the path to it highlighted; all drawings are
+kept. A frame then costs a copy and a few lines of text.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ Color = tuple[int, int, int]
 MARGIN, ROW, GAP, HEAD = 18, 17, 4, 46
 """Empty border, height of a line of text, gap between action and path, height of the lines on top; all in pixels."""
 SHARP = 3
-"""The tree is drawn so many times larger, then shrunk: its lines get smooth edges."""
+"""The tree is drawn this many times larger, then shrunk, so that lines have smooth edges."""
 MOST_ROWS = 9
-"""Splits that are listed; of a longer path the first ones."""
+"""Number of splits that are listed; of a longer path the first ones."""
 
 
 def rgb(color: Any) -> Color:
-    """Read a colour of matplotlib as three bytes."""
+    """Convert a colour of matplotlib to three bytes."""
     red, green, blue = (round(255 * part) for part in to_rgb(color))
     return red, green, blue
 
 
 class Panel:
-    """A white sheet of a fixed size, with the step and the reward on top."""
+    """A white sheet of a fixed size, with the step and the reward at the top."""
 
     def __init__(self, width: int, height: int) -> None:
         self.width, self.height = width, height
 
     @property
     def colors(self) -> list[Color]:
-        """Colours that carry a meaning."""
+        """Colours that have a meaning."""
         return [rgb(color) for color in ("white", INK, FAINT, GRID, EDGE, BARS, ACCENT)]
 
     def draw(self, step: int, total: float, x: Floats, action: Any) -> Image.Image:
@@ -63,31 +63,31 @@ class Panel:
         x : ndarray of shape (n_columns,)
             The observation.
         action : int or ndarray
-            What the policy does now.
+            The action that the policy takes now.
         """
         sheet = self._sheet(x)
         pen = ImageDraw.Draw(sheet)
         _write(pen, MARGIN, 10, f"step {step}", 15)
         _write(pen, self.width - MARGIN, 10, f"reward {_reward(total)}", 15, right=True)
-        self._tell(pen, x, action)
+        self._write_policy(pen, x, action)
         return sheet
 
     def _sheet(self, x: Floats) -> Image.Image:
         return Image.new("RGB", (self.width, self.height), "white")
 
-    def _tell(self, pen: ImageDraw.ImageDraw, x: Floats, action: Any) -> None:
-        """Write what is particular to the policy."""
+    def _write_policy(self, pen: ImageDraw.ImageDraw, x: Floats, action: Any) -> None:
+        """Write what depends on the kind of policy."""
 
 
 class ActionPanel(Panel):
-    """The panel of a policy that is no tree: its action alone."""
+    """The panel of a policy that is not a tree: its action alone."""
 
     def __init__(self, width: int, height: int, low: Floats | None, high: Floats | None, names: Names = None) -> None:
         super().__init__(width, height)
         self.ends = None if low is None or high is None else (np.ravel(low), np.ravel(high))
         self.names = names
 
-    def _tell(self, pen: ImageDraw.ImageDraw, x: Floats, action: Any) -> None:
+    def _write_policy(self, pen: ImageDraw.ImageDraw, x: Floats, action: Any) -> None:
         if self.ends is None:
             _write(pen, MARGIN, HEAD, f"action {action}", 13)
         else:
@@ -104,7 +104,7 @@ class TreePanel(Panel):
     height : int
         Height in pixels.
     names : sequence of str, optional
-        Of the numbers of an action.
+        Names of the numbers of a continuous action.
     """
 
     def __init__(self, model: Model, height: int, names: Names = None) -> None:
@@ -115,36 +115,36 @@ class TreePanel(Panel):
         n_listed = min(tree.depth, MOST_ROWS)
         n_lines = n_listed + (1 if model.is_classifier else tree.n_outputs)
         self.floor = height - 14 - GAP - ROW * n_lines
-        """Where the tree ends and the text begins."""
-        self.place = _Place(lay_out(tree.topology), self.width, HEAD, self.floor - 14)
-        self.lit: dict[int, Image.Image] = {}
+        """Height at which the tree ends and the text begins."""
+        self.positions = _Positions(lay_out(tree.topology), self.width, HEAD, self.floor - 14)
+        self.highlighted: dict[int, Image.Image] = {}
         self.plain = self._draw_tree()
 
     @property
     def colors(self) -> list[Color]:
-        """Colours that carry a meaning, those of the actions included."""
+        """Colours that have a meaning, including those of the actions."""
         return [*super().colors, *(rgb(color) for color in self.actions), *(rgb(tint(c, 0.4)) for c in self.actions)]
 
     def _sheet(self, x: Floats) -> Image.Image:
         leaf = int(self.model.apply(x[None])[0])
-        if leaf not in self.lit:
-            self.lit[leaf] = self._light(leaf)
-        return self.lit[leaf].copy()
+        if leaf not in self.highlighted:
+            self.highlighted[leaf] = self._highlight(leaf)
+        return self.highlighted[leaf].copy()
 
-    def _tell(self, pen: ImageDraw.ImageDraw, x: Floats, action: Any) -> None:
+    def _write_policy(self, pen: ImageDraw.ImageDraw, x: Floats, action: Any) -> None:
         y, leaf = self.floor, int(self.model.apply(x[None])[0])
         width = self.width - 2 * MARGIN
         if self.model.class_names is not None:
-            self._tell_actions(pen, y, int(self.model.tree.leaf_class[leaf]))
+            self._write_actions(pen, y, int(self.model.tree.leaf_class[leaf]))
             y += ROW
         elif isinstance(self.model.output, TanhScale):
             low, high = np.array(self.model.output.low), np.array(self.model.output.high)
             y = _bars(pen, MARGIN, y, width, np.ravel(action), low, high, self.names)
         _write(pen, self.width - MARGIN, self.floor, f"leaf {leaf}", 12, right=True, color=FAINT)
-        self._tell_path(pen, x, y + GAP)
+        self._write_path(pen, x, y + GAP)
 
-    def _tell_actions(self, pen: ImageDraw.ImageDraw, y: int, taken: int) -> None:
-        """Name the actions where there is room for all, the one taken dark; else that one alone."""
+    def _write_actions(self, pen: ImageDraw.ImageDraw, y: int, taken: int) -> None:
+        """Name the actions if there is room for all, the one taken in dark; otherwise that one alone."""
         words = {code: f"action {name}" for code, name in enumerate(self.model.class_names or ())}
         if sum(_font(12).getlength(word) + 34 for word in words.values()) > self.width - 2 * MARGIN - 50:
             words = {taken: words[taken]}
@@ -154,7 +154,7 @@ class TreePanel(Panel):
             _write(pen, x + 18, y, word, 12, color=INK if code == taken else FAINT)
             x += _font(12).getlength(word) + 34
 
-    def _tell_path(self, pen: ImageDraw.ImageDraw, x: Floats, y: int) -> None:
+    def _write_path(self, pen: ImageDraw.ImageDraw, x: Floats, y: int) -> None:
         path = self.model.decision_path(x[None])[0]
         path, score = path[path >= 0], self.model.scores(x[None])[0]
         for split in path[:MOST_ROWS]:
@@ -166,7 +166,7 @@ class TreePanel(Panel):
 
     @lru_cache(maxsize=1024)  # noqa: B019 - a panel lives as long as its episode
     def _title(self, split: int) -> str:
-        """Write the condition of a split, its largest terms first, as many as fit."""
+        """Write the condition of a split: its largest terms, as many as fit."""
         tree, size = self.view.tree, self.model.tree.weight[split]
         room = self.width - 2 * MARGIN - 90
         return fit_condition(
@@ -174,38 +174,38 @@ class TreePanel(Panel):
         )
 
     def _draw_tree(self) -> Image.Image:
-        """Draw all edges, splits and leaves, nothing lit; ``SHARP`` times too large."""
+        """Draw all edges, splits and leaves, ``SHARP`` times too large, without highlights."""
         sheet = Image.new("RGB", (self.width * SHARP, self.height * SHARP), "white")
-        pen, place = ImageDraw.Draw(sheet), self.place
+        pen, positions = ImageDraw.Draw(sheet), self.positions
         for split, pair in enumerate(self.model.tree.topology.children.tolist()):
             for child in pair:
-                pen.line([place.at(split), place.at(child)], fill=rgb(EDGE), width=SHARP)
+                pen.line([positions.at(split), positions.at(child)], fill=rgb(EDGE), width=SHARP)
         for split in range(self.model.tree.n_splits):
-            _dot(pen, place.at(split), place.dot, rgb(BARS))
+            _dot(pen, positions.at(split), positions.dot, rgb(BARS))
         for leaf in range(self.model.tree.n_leaves):
-            pen.rectangle(place.box(leaf), fill=rgb(tint(self._color(leaf), 0.4)))
+            pen.rectangle(positions.box(leaf), fill=rgb(tint(self._color(leaf), 0.4)))
         return sheet
 
-    def _light(self, leaf: int) -> Image.Image:
-        """Draw the tree with the path to a leaf lit."""
-        sheet, place = self.plain.copy(), self.place
+    def _highlight(self, leaf: int) -> Image.Image:
+        """Draw the tree with the path to a leaf highlighted."""
+        sheet, positions = self.plain.copy(), self.positions
         pen = ImageDraw.Draw(sheet)
         path = self.model.tree.topology.paths.split[leaf]
         nodes = [*(int(split) for split in path if split >= 0), ~leaf]
         for upper, lower in pairwise(nodes):
-            pen.line([place.at(upper), place.at(lower)], fill=rgb(ACCENT), width=3 * SHARP)
+            pen.line([positions.at(upper), positions.at(lower)], fill=rgb(ACCENT), width=3 * SHARP)
         for split in nodes[:-1]:
-            _dot(pen, place.at(split), place.dot + SHARP, rgb(ACCENT))
-        pen.rectangle(place.box(leaf, 4 * SHARP), fill=rgb(ACCENT))
-        pen.rectangle(place.box(leaf, 2 * SHARP), fill=rgb(self._color(leaf)))
+            _dot(pen, positions.at(split), positions.dot + SHARP, rgb(ACCENT))
+        pen.rectangle(positions.box(leaf, 4 * SHARP), fill=rgb(ACCENT))
+        pen.rectangle(positions.box(leaf, 2 * SHARP), fill=rgb(self._color(leaf)))
         return sheet.resize((self.width, self.height), Image.Resampling.BOX)
 
     def _color(self, leaf: int) -> Any:
         return self.actions[int(self.model.tree.leaf_class[leaf])] if self.actions else BARS
 
 
-class _Place:
-    """Where nodes stand, in the pixels of the large drawing."""
+class _Positions:
+    """Positions of the nodes, in the pixels of the large drawing."""
 
     def __init__(self, layout: Layout, width: int, top: int, bottom: int) -> None:
         self.layout = layout
@@ -217,14 +217,14 @@ class _Place:
         self.half = float(np.clip(0.4 * self.unit, SHARP / 2, 9 * SHARP))
 
     def at(self, node: int) -> tuple[float, float]:
-        """Place a split, or the complement of a leaf."""
+        """Give the position of a split, or of a leaf by its complement."""
         layout = self.layout
         x, depth = (layout.split_x, layout.split_depth) if node >= 0 else (layout.leaf_x, layout.leaf_depth)
         key = node if node >= 0 else ~node
         return self.start + self.unit * float(x[key]), self.top + self.step * int(depth[key])
 
     def box(self, leaf: int, more: float = 0.0) -> tuple[float, float, float, float]:
-        """Give the corners of a leaf, grown on all sides by ``more``."""
+        """Give the corners of a leaf, extended on all sides by ``more``."""
         x, y = self.at(~leaf)
         return x - self.half - more, y - more, x + self.half + more, y + 10 * SHARP + more
 
@@ -243,17 +243,17 @@ def _bars(
     high: Floats,
     names: Names,
 ) -> int:
-    """Draw each number of an action as a bar between its bounds; give the height below them."""
-    labels = [f"action {place}" for place in range(len(action))] if names is None else names
+    """Draw each number of an action as a bar between its bounds; return the height below them."""
+    labels = [f"action {i}" for i in range(len(action))] if names is None else names
     start = x + 72 + int(max(_font(12).getlength(label) for label in labels))
     length = min(180, width - (start - x) - 70)
-    for place, value in enumerate(action):
-        share = float(np.clip((value - low[place]) / max(high[place] - low[place], 1e-12), 0.0, 1.0))
-        zero = float(np.clip(-low[place] / max(high[place] - low[place], 1e-12), 0.0, 1.0))
+    for i, value in enumerate(action):
+        share = float(np.clip((value - low[i]) / max(high[i] - low[i], 1e-12), 0.0, 1.0))
+        zero = float(np.clip(-low[i] / max(high[i] - low[i], 1e-12), 0.0, 1.0))
         pen.rectangle((start, y + 3, start + length, y + 12), fill=rgb(GRID))
         ends = sorted((start + zero * length, start + share * length))
         pen.rectangle((ends[0], y + 3, ends[1], y + 12), fill=rgb(BARS))
-        _write(pen, x, y, labels[place], 12)
+        _write(pen, x, y, labels[i], 12)
         _write(pen, start - 10, y, _signed(float(value)), 12, right=True)
         y += ROW
     return y
@@ -262,7 +262,7 @@ def _bars(
 def _write(
     pen: ImageDraw.ImageDraw, x: float, y: float, text: str, size: int, *, right: bool = False, color: str = INK
 ) -> None:
-    """Write a line from its left end, or up to its right end."""
+    """Write a line that starts at x, or ends there."""
     pen.text((x, y), text, fill=rgb(color), font=_font(size), anchor="ra" if right else "la")
 
 
@@ -272,7 +272,7 @@ def _font(size: int) -> ImageFont.FreeTypeFont:
 
 
 def _signed(value: float) -> str:
-    """Write a number with its sign, small ones to two places, so that it does not jump about from frame to frame."""
+    """Write a number with its sign and a fixed number of places, so that it does not move from frame to frame."""
     return f"{value:+.2f}".replace("-", MINUS) if abs(value) < 1000 else display_number(value)
 
 
