@@ -1,4 +1,4 @@
-"""Learning curves: what the judges gave on the way, mean and range over seeds."""
+"""Learning curves: the judgements during training, mean and range over seeds."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ __all__ = ["plot_curves"]
 def plot_curves(environment: Environment, rows: Sequence[Row]) -> Figure | None:
     """Draw the judgements of each agent over its steps: the mean over seeds, and their range as a band.
 
-    A dotted line is the published test score of an agent, in its colour. Judgements that lie so far below the others
-    that these could not be told apart are cut off. None where no run has a curve.
+    A dotted line is the published test score of an agent, in its colour. Judgements so far below the others that these
+    could not be distinguished are cut off. Returns None if no run has a curve.
 
     Examples
     --------

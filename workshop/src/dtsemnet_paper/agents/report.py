@@ -1,9 +1,9 @@
-"""From records to tables: what our agents reach, beside what was published.
+"""From records to tables: the results of our agents beside the published ones.
 
 A row is one agent in one environment with one configuration: the mean over seeds of the test means (100 episodes of the
 best policy each), their standard deviation over seeds (with n - 1), and the standard error of their mean. Published
-values have the standard error alone, so that it is what to compare. A run whose settings are not those of the
-environment's file has a row of its own, which tells what differs.
+results state the standard error alone, so that is the number to compare. A run with other settings than those of the
+environment's file has a row of its own, which states the differences.
 """
 
 from __future__ import annotations
@@ -33,33 +33,33 @@ HEADINGS = ("agent", "depth", "seeds", "test", "s.e.", "last", "published", "min
 
 @dataclass(frozen=True)
 class Row:
-    """An agent in an environment; figures are None where there are no runs."""
+    """An agent in an environment; results are None if there are no runs."""
 
     agent: str
     changes: Mapping[str, Any]
-    """Settings that are not those of the environment's file."""
+    """Settings that differ from those of the environment's file."""
     depth: int | None
     records: Sequence[Record]
     published: Mapping[str, float]
 
     @property
     def label(self) -> str:
-        """The agent, and what differs."""
-        told = ", ".join(f"{name} {value}" for name, value in self.changes.items())
-        return f"{self.agent} ({told})" if told else self.agent
+        """The agent, and the settings that differ."""
+        changes = ", ".join(f"{name} {value}" for name, value in self.changes.items())
+        return f"{self.agent} ({changes})" if changes else self.agent
 
     @property
     def seeds(self) -> list[int]:
-        """Seeds that are there."""
+        """Seeds of the records."""
         return sorted(record["seed"] for record in self.records)
 
     def figures(self, which: str = "test") -> dict[str, float] | None:
-        """Mean, standard deviation and standard error over seeds, of ``test`` or ``test_last``."""
-        found = [record[which]["mean"] for record in self.records if which in record]
-        if not found:
+        """Compute mean, standard deviation and standard error over seeds, of ``test`` or ``test_last``."""
+        means = [record[which]["mean"] for record in self.records if which in record]
+        if not means:
             return None
-        std = float(np.std(found, ddof=1)) if len(found) > 1 else float("nan")
-        return {"mean": float(np.mean(found)), "std": std, "sem": std / len(found) ** 0.5}
+        std = float(np.std(means, ddof=1)) if len(means) > 1 else float("nan")
+        return {"mean": float(np.mean(means)), "std": std, "sem": std / len(means) ** 0.5}
 
     def cells(self) -> list[str]:
         """The row as text."""
@@ -83,7 +83,7 @@ def in_order(environment: Environment) -> list[str]:
 
 
 def summarise(environment: Environment, records: Iterable[Record]) -> list[Row]:
-    """Fill the table of an environment: its agents in the order of its file, each with its changed runs behind it.
+    """Make the rows of an environment: its agents in order, each followed by its runs with changed settings.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def summarise(environment: Environment, records: Iterable[Record]) -> list[Row]:
 
 
 def to_markdown(folder: Path, figures: Mapping[str, str] | None = None) -> str:
-    """Write all tables as Markdown, with the pictures of the curves by environment."""
+    """Write all tables as Markdown, with the figures of the learning curves by environment."""
     records, parts = read_results(folder), [INTRODUCTION]
     for name in environment_names():
         environment = read_environment(name)

@@ -1,6 +1,6 @@
-"""Parts of the actors to compare with: how DGT, ICCT and soft trees pass a gradient on.
+"""Selectors, splits and leaves of the rivals: how DGT, ICCT and soft trees compute their gradients.
 
-Put into a DTSemNet in place of its own parts they make it another method, for classes of actions
+A DTSemNet with these modules in place of its own is one of these methods, for discrete actions
 (:mod:`dtsemnet_paper.agents.rivals`) and for continuous ones (``TreeSACPolicy``) alike:
 
 - DGT (Karthikeyan et al. 2022): ``QuantisedPaths``.
@@ -25,7 +25,7 @@ __all__ = ["AxisSplits", "CrispTurns", "QuantisedPaths", "SoftTurns", "SparseLin
 
 
 class _ScoreSelector(Selector):
-    """A selector that weighs leaves by the scores of the splits, not by leaf logits; in ``eval()`` the hardmax."""
+    """A selector that weighs leaves by the scores of the splits instead of leaf logits; the hardmax in ``eval()``."""
 
     def weigh(self, scores: Tensor, topology: Topology) -> Tensor:
         """Weigh the leaves of a tree from the scores of its splits."""
@@ -33,15 +33,15 @@ class _ScoreSelector(Selector):
 
     @abstractmethod
     def share(self, scores: Tensor, topology: Topology) -> Tensor:
-        """Weigh the leaves as training does."""
+        """Weigh the leaves in training."""
 
     def select(self, logits: Tensor) -> Tensor:
-        """Refuse: leaf logits do not tell the scores."""
+        """Refuse: the scores are not known from leaf logits."""
         raise TypeError(f"{type(self).__name__} weighs leaves by the scores of the splits; call weigh.")
 
 
 class QuantisedPaths(_ScoreSelector):
-    """DGT: hard forwards; backwards quantised scores, summed along the paths, and the softmax over the leaves.
+    """DGT: hard in the forward pass; backwards quantised scores, summed along the paths, and a softmax over the leaves.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class QuantisedPaths(_ScoreSelector):
 
 
 class SoftTurns(_ScoreSelector):
-    """Soft tree: a split sends the share ``sigmoid(score)`` to the right.
+    """Soft tree: a split sends a share ``sigmoid(score)`` to the right.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class SoftTurns(_ScoreSelector):
 
 
 class CrispTurns(_ScoreSelector):
-    """ICCT: hard outcomes forwards, the slopes of sigmoids backwards.
+    """ICCT: hard outcomes in the forward pass, derivatives of sigmoids in the backward pass.
 
     Examples
     --------
@@ -94,7 +94,7 @@ class CrispTurns(_ScoreSelector):
 
 
 class AxisSplits(LinearSplits):
-    """ICCT: one feature a split, the one of largest weight; backwards a softmax of the magnitudes chooses.
+    """ICCT: one feature per split, that of the largest weight; in the backward pass a softmax of the magnitudes.
 
     Examples
     --------
@@ -109,18 +109,18 @@ class AxisSplits(LinearSplits):
         return nn.functional.linear(x, self.weight * _straight(_largest(size, 1), size.softmax(dim=1)), self.bias)
 
     def fold(self) -> tuple[Tensor, Tensor]:
-        """Give the weights that are kept, and the biases."""
+        """Return the weights that are kept, and the biases."""
         weight, bias = super().fold()
         return weight * _largest(self.weight.detach().cpu().abs(), 1), bias
 
 
 class SparseLinearLeaves(LinearLeaves):
-    """ICCT: linear models of a few features, chosen by a trained importance; backwards a softmax chooses.
+    """ICCT: linear models of a few features, chosen by a trained importance; in the backward pass by a softmax.
 
     Parameters
     ----------
     coef, value : array_like
-        As of ``LinearLeaves``; the features of the largest slopes are chosen at first.
+        As for ``LinearLeaves``; at the start the features of the largest slopes are chosen.
     n_slopes : int, default=2
         Features in each linear model.
 
@@ -153,12 +153,12 @@ class SparseLinearLeaves(LinearLeaves):
         return torch.bmm(self.sparse_coef[leaf], x.unsqueeze(2)).squeeze(2) + self.value[leaf]
 
     def fold(self) -> LeafArrays:
-        """Give the linear models."""
+        """Return the linear models."""
         return super().fold()._replace(coef=self.sparse_coef.detach().cpu().double().numpy())
 
 
 class _Straight(torch.autograd.Function):
-    """One tensor forward, the gradient to another; ``soft + (hard - soft).detach()`` would round."""
+    """The value of one tensor, the gradient of another; ``soft + (hard - soft).detach()`` would round."""
 
     @staticmethod
     def forward(ctx: object, hard: Tensor, soft: Tensor) -> Tensor:
@@ -175,16 +175,16 @@ def _straight(hard: Tensor, soft: Tensor) -> Tensor:
 
 
 def _largest(size: Tensor, k: int) -> Tensor:
-    """Mark the k largest along the last axis by 1, the first among equals."""
+    """Mark the k largest along the last axis by 1; among equals the first."""
     best = size.detach().argsort(dim=-1, descending=True, stable=True)[..., :k]
     return torch.zeros_like(size, requires_grad=False).scatter(-1, best, 1.0)
 
 
-# A tensor made in inference mode can never take part in training, so what is cached is made outside of it.
+# A tensor made in inference mode can never be used in training, so the cached tensor is made outside of it.
 @lru_cache(maxsize=32)
 @torch.inference_mode(False)
 def _path_matrix(topology: Topology, dtype: torch.dtype, device: torch.device) -> Tensor:
-    """Build (n_splits, n_leaves): 1 where a leaf lies right of a split, -1 where left, 0 where not below."""
+    """Build (n_splits, n_leaves): 1 if a leaf is to the right of a split, -1 if to the left, 0 if not below it."""
     leaf, step = np.nonzero(topology.paths.split >= 0)
     split, side = topology.paths.split[leaf, step], topology.paths.side[leaf, step]
     matrix = np.zeros((topology.n_splits, topology.n_leaves))

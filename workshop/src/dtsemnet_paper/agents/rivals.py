@@ -1,8 +1,8 @@
-"""Actors to compare with, for PPO: DGT, ICCT and soft trees, written from their papers.
+"""The rivals for PPO: DGT, ICCT and soft trees, written from their papers.
 
 All three are complete trees whose leaves hold logits of the actions, weighed by a selector. They differ
-in how a split passes its gradient on, see :mod:`~dtsemnet_paper.agents.rival_modules`. Without exploration each does
-what its hard tree does, so that ``policy_tree`` is the policy. For a soft tree that is another function than
+in the gradient of their splits, see :mod:`~dtsemnet_paper.agents.rival_modules`. Without exploration each acts
+as its hard tree, so that ``policy_tree`` is the policy. For a soft tree that is another function than
 the one trained, which is what hardening costs. The network to compare with is stable-baselines3's own
 ``MlpPolicy``; for continuous actions hand the parts to ``TreeSACPolicy``.
 """
@@ -35,7 +35,7 @@ __all__ = ["DGTActor", "DGTPolicy", "ICCTActor", "ICCTPolicy", "LogitActor", "RE
 
 
 class LogitActor(DiscreteActor):
-    """Base of the actors whose leaves hold logits; a subclass names its parts.
+    """Base of the actors whose leaves hold logits; a subclass sets its selector and its splits.
 
     Parameters
     ----------
@@ -61,29 +61,29 @@ class LogitActor(DiscreteActor):
         self.net = DTSemNet(topology, splits, type(self).selector_class(), head)
 
     def train(self, mode: bool = True) -> LogitActor:
-        """Keep the network in training: rollouts and updates must see the same probabilities."""
+        """Keep the network in training mode: rollouts and updates must have the same probabilities."""
         super().train(mode)
         self.net.train()
         return self
 
     def forward(self, x: Tensor) -> Tensor:
-        """Sum the logits of the leaves by their weights."""
+        """Sum the logits of the leaves, weighted by the selector."""
         logits: Tensor = self.net(x)
         return logits
 
     def act(self, x: Tensor) -> Tensor:
-        """Give the largest logit of the leaf reached."""
+        """Return the action with the largest logit in the leaf reached."""
         return self.net.predict(x).argmax(dim=1)
 
     def to_tree(self) -> Tree:
-        """Read off splits and leaves; the leaves hold the probabilities of the actions."""
+        """Decode the network; the leaves hold the probabilities of the actions."""
         tree = decode(self.net)
         value = torch.tensor(tree.value).softmax(dim=1).numpy()
         return tree.replace(value=value, class_names=range(value.shape[1]))
 
 
 class DGTActor(LogitActor):
-    """Dense gradient tree: the hard tree forwards, straight-through estimators backwards.
+    """Dense gradient tree: the hard tree in the forward pass, straight-through estimators in the backward pass.
 
     Examples
     --------
@@ -103,7 +103,7 @@ class SoftActor(LogitActor):
 
 
 class ICCTActor(LogitActor):
-    """Crisp axis-aligned tree: one feature a split and a hard outcome, both straight-through.
+    """Crisp axis-aligned tree: one feature per split and a hard outcome, both straight-through.
 
     Examples
     --------

@@ -1,12 +1,12 @@
 """Marines and critters: a small game of search and defence, in the spirit of a StarCraft II mini-game.
 
-Three marines start in the middle of a square field, 25 critters are scattered over it. Marines see
-only so far; critters idle until a marine comes near, then run at it, faster than it walks. Each
-step commands one marine, the others go on with their last order. A critter killed counts +1, a
-marine lost -1; when the last critter falls, new ones appear.
+Three marines start in the middle of a square field over which 25 critters are scattered. Marines have
+limited sight; critters idle until a marine comes near, then run at it, faster than it walks. Each
+step commands one marine, the others continue with their last order. The reward is +1 for a critter
+killed and -1 for a marine lost; when the last critter is killed, new ones appear.
 
 It has the sizes that the paper gives for FindAndDefeatZerglings (32 features, 30 actions) and the
-same task, but it is another game: scores here say nothing about scores there.
+same task, but it is another game: scores are not comparable.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = ["ACTION_NAMES", "FEATURE_NAMES", "MarinesAndCritters"]
 
 N_MARINES, N_CRITTERS = 3, 25
 SAFE = 10.0
-"""New critters keep this distance from every marine."""
+"""New critters appear at least this far from every marine."""
 
 ORDERS = (*(f"go {sector}" for sector in SECTORS), "attack", "hold")
 ACTION_NAMES = tuple(f"marine {i}: {order}" for i in range(N_MARINES) for order in ORDERS)
@@ -57,10 +57,10 @@ _CRITTER, _MARINE, _HEALTH = (200, 40, 40), (30, 70, 200), (60, 150, 60)
 class MarinesAndCritters(gym.Env[NDArray[np.float32], np.int64]):
     """The game as a gymnasium environment, ``dtsemnet/MarinesAndCritters-v0``, of 500 steps.
 
-    Observations are 32 numbers in [-1, 1]. Of each marine: position relative to the middle of the field,
-    health, time to reload; all 0 when it is dead. Of the four nearest critters in sight: position relative to the
-    middle of the living marines in units of twice the sight, health; all 0 when there are fewer. Of each of eight
-    sectors around the marines: how lately it was looked at, 1 for now, fading to 0.
+    Observations are 32 numbers in [-1, 1]. For each marine: position relative to the middle of the field, health, time
+    to reload; all 0 if it is dead. For the four nearest visible critters: position relative to the centre of the living
+    marines in units of twice the sight, health; all 0 if there are fewer. For each of eight sectors around the marines:
+    how recently it was seen, 1 for now, fading to 0.
 
     Action ``10 * i + j`` gives order ``j`` to marine ``i``: go in one of eight directions, attack (go to the nearest
     critter in sight and shoot), or hold (stand and shoot what comes in range). Marines that go do not shoot. Orders

@@ -1,7 +1,7 @@
 """The rules of Marines and critters, compiled: what happens in a step, and what marines see.
 
-Places are rows of two numbers, x to the east and y to the north, times are in steps. Who has no health left is dead
-and takes no part. Written as loops: the armies are so small that numpy would spend its time on being called.
+Positions are rows of two numbers, x to the east and y to the north; times are in steps. A unit without health is dead
+and takes no part. Written as loops, because for such small armies the overhead of numpy calls would dominate.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["describe", "fight", "in_sight", "look", "middle", "observe"]
 
 
 N_SHOWN = 4
-"""Critters that marines tell of."""
+"""Number of critters in the observation."""
 FIELD = 40.0
 """Side of the field; all lengths are in the same unit."""
 SIGHT, RANGE, MARINE_SPEED = 9.0, 5.0, 1.0
@@ -26,7 +26,7 @@ MARINE_HEALTH, SHOT, RELOAD = 45.0, 12.0, 2
 NOTICE, BITE_RANGE, CRITTER_SPEED = 7.0, 1.0, 1.3
 CRITTER_HEALTH, BITE = 35.0, 3.0
 FADING = 0.99
-"""What is known of a sector fades by this factor with each step."""
+"""Knowledge about a sector is multiplied by this factor in each step."""
 
 SECTORS = ("east", "north-east", "north", "north-west", "west", "south-west", "south", "south-east")
 ATTACK, HOLD = len(SECTORS), len(SECTORS) + 1
@@ -45,7 +45,7 @@ def fight(
     critter: Floats,
     critter_health: Floats,
 ) -> None:
-    """Let marines move and shoot, then critters run and bite; all arrays but the orders change in place."""
+    """Let marines move and shoot, then critters run and bite; all arrays except the orders change in place."""
     _move_marines(order, marine, marine_health > 0, critter)
     _shoot(order, marine, marine_health, reload, critter, critter_health)
     _move_critters(marine, marine_health, critter, critter_health)
@@ -89,7 +89,7 @@ def _shoot(
 
 @kernel
 def _move_critters(marine: Floats, marine_health: Floats, critter: Floats, critter_health: Floats) -> None:
-    """Let critters that noticed a marine run at the nearest, and bite where they are close enough."""
+    """Let critters that noticed a marine run at the nearest, and bite if they are close enough."""
     alive = np.flatnonzero(marine_health > 0)
     if not len(alive):
         return
@@ -104,7 +104,7 @@ def _move_critters(marine: Floats, marine_health: Floats, critter: Floats, critt
 
 @kernel
 def in_sight(place: Floats, marine: Floats) -> Bools:
-    """Tell which places some of these marines see."""
+    """Compute which positions at least one of these marines sees."""
     seen = np.zeros(len(place), dtype=np.bool_)
     if len(marine):
         for i in range(len(place)):
@@ -114,7 +114,7 @@ def in_sight(place: Floats, marine: Floats) -> Bools:
 
 @kernel
 def look(seen: Floats, marine: Floats) -> Floats:
-    """Let what was seen of the sectors fade, and note those seen now.
+    """Let the knowledge of the sectors fade, and set it for those seen now.
 
     A sector counts as seen if some of these marines, the living, sees its near part, one sight ahead of the middle of
     them all.
@@ -188,7 +188,7 @@ def describe(own: Floats, alive: Bools, gap: Floats, health: Floats, seen: Float
 
 @kernel
 def middle(marine: Floats, default: float) -> Floats:
-    """Give the middle of the living marines, or a default place on both axes when all are dead."""
+    """Compute the centre of the living marines, or a default on both axes if all are dead."""
     place = np.full(2, default)
     for axis in range(2):
         if len(marine):
@@ -198,14 +198,14 @@ def middle(marine: Floats, default: float) -> Floats:
 
 @kernel
 def _approach(place: Floats, goal: Floats, share: float) -> None:
-    """Go a share of the way to a goal."""
+    """Move a share of the way to a goal."""
     for axis in range(2):
         place[axis] += share * (goal[axis] - place[axis])
 
 
 @kernel
 def _nearest(place: Floats, others: Floats) -> tuple[int, float]:
-    """Find the nearest of several places, the first among equals, and its distance."""
+    """Find the nearest of several positions, among equals the first, and its distance."""
     nearest, distance = 0, math.inf
     for i in range(len(others)):
         gap = math.hypot(others[i, 0] - place[0], others[i, 1] - place[1])

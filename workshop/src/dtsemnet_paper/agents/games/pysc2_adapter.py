@@ -5,14 +5,14 @@ Observations and actions are laid out as in :mod:`~dtsemnet_paper.agents.games.m
 gives (32 and 30), so that an agent for the one can be trained on the other. The paper does not say what
 its numbers were.
 
-pysc2 gives a table of units, a row each; everything between that table and the features, and between an action and
-the call of a function, is a plain function here. What differs from the game of the critters:
+pysc2 gives a table with one row per unit; plain functions lead from that table to the features, and from an action to
+the call of a function. The differences from Marines and critters:
 
-- Places are whole numbers, and relative to where the marines start, in units of half the map's longer side.
+- Positions are whole numbers, relative to the start of the marines, in units of half the map's longer side.
 - *go* walks to the border of the map in that direction; *attack* chases the zergling that is nearest now, after which
   the marine shoots, as idle marines do, whatever comes in range; an order to a dead marine does nothing.
-- Half a second of game (8 of its loops) passes between steps, which makes about 360 steps an episode.
-- The seed is given to StarCraft II when it starts, so ``reset(seed=...)`` starts it anew.
+- Half a second of game time (8 game loops) passes between steps, which makes about 360 steps per episode.
+- StarCraft II reads its seed when it starts, so ``reset(seed=...)`` restarts it.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Command(NamedTuple):
 
 @dataclass(frozen=True)
 class Units:
-    """What the table says of marines and zerglings in sight; places with y to the north."""
+    """The marines and the visible zerglings of the table; positions have y to the north."""
 
     marine: Floats
     health: Floats
@@ -78,12 +78,12 @@ class Units:
 
     @property
     def alive(self) -> Bools:
-        """Which marines live."""
+        """Which marines are alive."""
         return self.health > 0
 
 
 def marine_tags(table: ArrayLike) -> tuple[int, ...]:
-    """List the tags of one's marines, in ascending order: marine 0 keeps its number when others die."""
+    """List the tags of the own marines, in ascending order: marine 0 keeps its number when others die."""
     units = _rows(table)
     mine = (units[:, ALLIANCE] == SELF) & (units[:, UNIT_TYPE] == MARINE)
     return tuple(sorted(int(tag) for tag in units[mine, TAG]))[:N_MARINES]
@@ -162,7 +162,7 @@ def command(action: int, units: Units, tags: Sequence[int], size: tuple[int, int
 
 
 def outcome(reward: float, last: bool, units: Units) -> tuple[float, bool, bool]:
-    """Give reward, whether the game is lost, and whether the time is over.
+    """Return the reward, whether the game is lost, and whether the time is over.
 
     pysc2's reward is the change of the map's score: zerglings defeated minus marines lost.
     """
@@ -188,7 +188,7 @@ class FindAndDefeatZerglings(gym.Env[NDArray[np.float32], np.int64]):
 
     def __init__(self, launch: Callable[[int | None], Any] | None = None) -> None:
         if launch is None:
-            _pysc2()  # what is missing shows here, not at the first reset
+            _pysc2()  # raises here, not at the first reset, if something is missing
         self.launch = Game if launch is None else launch
         self.observation_space = spaces.Box(-1.0, 1.0, (len(FEATURE_NAMES),), np.float32)
         self.action_space = spaces.Discrete(len(ACTION_NAMES))
@@ -197,7 +197,7 @@ class FindAndDefeatZerglings(gym.Env[NDArray[np.float32], np.int64]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
-        """Begin an episode; with a seed, by starting StarCraft II anew."""
+        """Start an episode; with a seed, restart StarCraft II."""
         super().reset(seed=seed)
         if self.game is None or seed is not None:
             self.close()
@@ -210,7 +210,7 @@ class FindAndDefeatZerglings(gym.Env[NDArray[np.float32], np.int64]):
         return observe(self.units, self.seen, self.start, self.game.size), self._info()
 
     def step(self, action: Any) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
-        """Command one marine and let the game go on for half a second."""
+        """Command one marine and let half a second of the game pass."""
         moment = self.game.step(command(int(action), self.units, self.tags, self.game.size))
         self.units = read_units(moment.observation["raw_units"], self.tags)
         self.seen = look(self.seen, self.units.marine[self.units.alive])
@@ -218,7 +218,7 @@ class FindAndDefeatZerglings(gym.Env[NDArray[np.float32], np.int64]):
         return observe(self.units, self.seen, self.start, self.game.size), reward, lost, over, self._info()
 
     def close(self) -> None:
-        """End the game's process."""
+        """End the process of the game."""
         if self.game is not None:
             self.game.close()
             self.game = None
@@ -263,7 +263,7 @@ class Game:
 
 
 def _pysc2() -> tuple[Any, Any, Any]:
-    """Import the parts of pysc2, and read its flags, which a program that is not one of its own must do."""
+    """Import the modules of pysc2, and parse its flags, which other programs than its own must do."""
     try:
         flags = import_module("absl.flags").FLAGS
         with _shuffle_of_old():
@@ -286,7 +286,7 @@ def _pysc2() -> tuple[Any, Any, Any]:
 
 @contextmanager
 def _shuffle_of_old() -> Iterator[None]:
-    """Let ``random.shuffle`` take a second argument, as before Python 3.11: pysc2 4.0 mixes its colours by it."""
+    """Let ``random.shuffle`` accept a second argument, as before Python 3.11: pysc2 4.0 passes one for its colours."""
     shuffle = random.shuffle
     random.shuffle = lambda x, _=None: random.Random(0).shuffle(x)  # type: ignore[misc]
     try:
@@ -301,7 +301,7 @@ def _rows(table: ArrayLike) -> Ints:
 
 
 def _border(place: Floats, heading: Floats, size: tuple[int, int]) -> tuple[int, int]:
-    """Find where a marine that walks on leaves the map, in pysc2's coordinates: y to the south."""
+    """Find the point at which a walking marine would leave the map, in pysc2's coordinates: y to the south."""
     direction = heading * np.array([1.0, -1.0])
     here, last = place * np.array([1.0, -1.0]), np.array(size) - 1.0
     room = np.where(direction > 0, last - here, here)
