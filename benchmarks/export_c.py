@@ -42,7 +42,7 @@ def records() -> list[dict[str, Any]]:
     """Run all cases; times in seconds."""
     one_thread()
     rng = np.random.default_rng(0)
-    found = []
+    results = []
     for depth, n_features, n_rows in CASES:
         tree, X = _random_tree(depth, n_features, rng), rng.standard_normal((n_rows, n_features))
         start = time.perf_counter()
@@ -54,19 +54,19 @@ def records() -> list[dict[str, Any]]:
                 assert np.array_equal(run(), tree.apply(X))
             python, *times = best_times(lambda: tree.apply(X), *runs, repeats=REPEATS)  # noqa: B023
         case = f"depth {depth} x {n_features} columns"
-        found += [
+        results += [
             {"case": case, "flags": flags, "rows": n_rows, "time": t, "python": python, "export": export}
             for flags, t in zip(FLAGS, times)
         ]
-    return found
+    return results
 
 
-def report(found: list[dict[str, Any]]) -> str:
+def report(results: list[dict[str, Any]]) -> str:
     """Lay out the records as a table."""
     rows = [
         (r["case"], r["flags"], f"{r['rows'] / r['time'] / 1e6:.2f} M/s", f"{r['rows'] / r['python'] / 1e6:.2f} M/s",
          f"{r['python'] / r['time']:.2f}x", f"{r['export']:.2f} s")
-        for r in found
+        for r in results
     ]  # fmt: skip
     return table(("case", "flags", "C rows", "Python rows", "C against Python", "export and check"), rows)
 

@@ -17,20 +17,20 @@ from dtsemnet.tree import Column, Encoder, Model, Topology, Tree, as_model
 from strategies import MODELS, make_model, trees
 
 
-def as_itself(model: Model, told: Model, *, exact=True, unit=2.0**-53) -> Artefact:
+def as_itself(model: Model, other: Model, *, exact=True, unit=2.0**-53) -> Artefact:
     """An artefact that answers as another model would."""
 
     def answer(rows):
-        output = told.predict_proba(rows) if told.is_classifier else told.predict(rows).reshape(len(rows), -1)
-        return Predictions(told.apply(rows), output)
+        output = other.predict_proba(rows) if other.is_classifier else other.predict(rows).reshape(len(rows), -1)
+        return Predictions(other.apply(rows), output)
 
     return Artefact("model", "", exact, answer, unit)
 
 
-def moved(model: Model, field: str, place: tuple[int, ...], factor: float) -> Model:
+def moved(model: Model, field: str, index: tuple[int, ...], factor: float) -> Model:
     """The model with one number changed."""
     array = getattr(model.tree, field).copy()
-    array[place] = np.nextafter(array[place], np.inf) if factor == 1 else array[place] * factor
+    array[index] = np.nextafter(array[index], np.inf) if factor == 1 else array[index] * factor
     tree = copy.copy(model.tree)
     kept = {name: getattr(tree, name) for name in ("weight", "bias", "value", "coef", "lower", "upper")} | {
         field: array

@@ -52,7 +52,7 @@ def probe_rows(model: Model, X: Table | None, n_rows: int, rng: np.random.Genera
     """
     spread = _spread(model)
     base = _random(model, spread, max(8, 6 * n_rows // 10), rng)
-    if X is not None and len(X):  # the user's rows lie where the tree is used
+    if X is not None and len(X):  # the user's rows show where the tree is used
         base = np.concatenate([base, X[rng.integers(len(X), size=len(base))]])
     base = _accepted(model, base)
     if not len(base):  # the sums of this tree overflow on most rows, but not on zeros
@@ -79,7 +79,7 @@ def _random(model: Model, spread: Array, n_rows: int, rng: np.random.Generator) 
 
 
 def _spread(model: Model) -> Floats:
-    """Scale of each column: where the splits, taken alone, would put a threshold on it."""
+    """Scale of each column: the median of the thresholds that the splits would put on it if they used no other."""
     folded = raw_view(model).tree
     scale = np.ones(model.encoder.n_columns)
     for feature in model.encoder.features:

@@ -30,7 +30,7 @@ NASTY = ['a"b\\', "*/ int x; /*", "??/", "line\nbreak \\", "größe 12", "\u202e
 
 
 def say(tmp_path, source, code, *flags):
-    """Compile a file with a main program behind it and give back what it prints."""
+    """Compile a file with a main program behind it and return what it prints."""
     body = "#include <stdio.h>\nint main(void)\n{\n" + code + "    return 0;\n}\n"
     (tmp_path / "main.c").write_text(source + body, encoding="utf-8")
     command = [*compiler.find_compiler(), *STRICT, *flags, "main.c", "-o", "main", "-lm"]
@@ -142,9 +142,9 @@ def test_names_of_classes_and_categories_come_back_as_they_went_in(tmp_path):
     for function in functions:
         code += f'    for (k = 0; k < tree_CLASSES; ++k)\n        printf("%d ", {function}(tree_class_names[k]));\n'
         code += f'    printf("%d%c", {function}("neither"), 1);\n'
-    told = say(tmp_path, artefact.text, code).split("\1")
-    assert told[: len(NASTY)] == NASTY
-    assert told[len(NASTY) : -1] == [" ".join([*map(str, range(len(NASTY))), "-1"])] * len(NASTY)
+    printed = say(tmp_path, artefact.text, code).split("\1")
+    assert printed[: len(NASTY)] == NASTY
+    assert printed[len(NASTY) : -1] == [" ".join([*map(str, range(len(NASTY))), "-1"])] * len(NASTY)
 
 
 def test_numbers_are_looked_up_by_value(tmp_path):
@@ -159,9 +159,9 @@ def test_trees_share_a_program_and_one_file_is_header_and_body(tmp_path):
     code = "    const double row[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };\n    double out[1];\n"
     code += '    printf("%d ", first_predict(row, out));\n    printf("%d", second_predict(row, out));\n'
     (tmp_path / "body.c").write_text('#include "first.c"\n')
-    told = say(tmp_path, source, code, "body.c")
+    printed = say(tmp_path, source, code, "body.c")
     row = np.arange(1.0, 9.0)[None]
-    assert told.split() == [str(first.apply(row)[0]), str(second.apply(row)[0])]
+    assert printed.split() == [str(first.apply(row)[0]), str(second.apply(row)[0])]
 
 
 def test_without_a_compiler_the_file_is_handed_over_unchecked(monkeypatch, caplog):

@@ -26,7 +26,7 @@ MIXED = make_model("mixed class")
 
 
 def lay_out(folder, model, number):
-    """Write the runtime as it is with the generated parts beside it; give back the options that it needs."""
+    """Write the runtime as it is with the generated parts beside it; return the options that it needs."""
     generated = generate(model, "tree", number)
     (folder / "runtime.c").write_text(RUNTIME, encoding="utf-8")
     for name, text in generated.parts.items():
@@ -42,7 +42,7 @@ def compile_text(compiler, text, *flags):
 
 @functools.cache
 def suffixes():
-    """What stands behind the prefix in any identifier of the runtime."""
+    """What follows the prefix in the identifiers of the runtime."""
     return {word.removeprefix("tree_") for word in re.findall(r"\btree_\w+", RUNTIME)}
 
 

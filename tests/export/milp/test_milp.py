@@ -26,8 +26,8 @@ def draw_row(model, low, high, rng):
         known = column.categories
         value = rng.uniform(low[j], high[j]) if known is None else known[rng.integers(len(known))]
         unknown = known is not None and rng.random() < 0.2
-        lost = column.missing is not None and rng.random() < 0.2
-        row.append(None if lost else "unknown" if unknown else value)
+        missing = column.missing is not None and rng.random() < 0.2
+        row.append(None if missing else "unknown" if unknown else value)
     return row
 
 

@@ -24,7 +24,7 @@ SPLIT = [kind for kind in MODELS if kind != "one leaf"]
 CLASSES = ["class", "mixed class", "wide"]
 
 
-def notes(artefact):
+def metadata_of(artefact):
     return {prop.key: json.loads(prop.value) for prop in onnx.load_from_string(artefact.content).metadata_props}
 
 
@@ -143,10 +143,10 @@ def test_other_dtypes_are_refused():
 def test_leaf_values_stand_beside_a_network():
     tree = make_model("guard").tree
     artefact, X = to_onnx(tree, form="network", dtype="float64"), np.random.default_rng(0).normal(size=(50, 8))
-    told = {name: np.array(part) for name, part in notes(artefact).items() if name != "columns"}
+    metadata = {name: np.array(part) for name, part in metadata_of(artefact).items() if name != "columns"}
     leaf = artefact.answer(X).leaf
-    raw = np.einsum("nod,nd->no", told["leaf_coef"][leaf], X) + told["leaf_value"][leaf]
-    output = np.clip(raw, told["leaf_lower"][leaf], told["leaf_upper"][leaf])
+    raw = np.einsum("nod,nd->no", metadata["leaf_coef"][leaf], X) + metadata["leaf_value"][leaf]
+    output = np.clip(raw, metadata["leaf_lower"][leaf], metadata["leaf_upper"][leaf])
     np.testing.assert_allclose(output[:, 0], tree.predict(X), rtol=1e-12)
 
 
@@ -178,8 +178,8 @@ def test_inputs_are_named_after_columns_and_never_clash():
     assert input_names(encoder) == ["leaf_2", "a_b", "a_b_2", "_1"]
     tree = Tree(Topology.complete(1), [[1.0, 1.0, 0.5, 0.25, 2.0]], [-1.0], [[0.0], [1.0]])
     artefact = to_onnx(Model(encoder, tree))
-    assert notes(artefact)["missing"] == "<<missing>>"
-    assert notes(artefact)["inputs"] == input_names(encoder)
+    assert metadata_of(artefact)["missing"] == "<<missing>>"
+    assert metadata_of(artefact)["inputs"] == input_names(encoder)
 
 
 def test_the_evaluator_of_onnx_stands_in_for_onnxruntime(monkeypatch):

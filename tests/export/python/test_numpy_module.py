@@ -89,5 +89,5 @@ def test_the_module_needs_numpy_alone(tmp_path):
     to_numpy_function(model).save(tmp_path / "tree.py")
     code = "import sys, tree; print(tree.predict([[1.0] * 8])[0]); print('dtsemnet' in sys.modules)"
     command = [sys.executable, "-X", "utf8", "-c", code]
-    told = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", check=True)
-    assert told.stdout.split("\n")[:2] == [str(model.predict(np.ones((1, 8)))[0]), "False"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", check=True)
+    assert done.stdout.split("\n")[:2] == [str(model.predict(np.ones((1, 8)))[0]), "False"]

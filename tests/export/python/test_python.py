@@ -65,6 +65,6 @@ def test_the_module_runs_without_any_package(tmp_path):
     path = to_python(model).save(tmp_path / "tree.py")
     code = "import sys, tree; print(tree.predict([1.0] * 8)); print('numpy' in sys.modules)"
     command = [sys.executable, "-S", "-X", "utf8", "-c", code]
-    told = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", check=True)
-    assert told.stdout.split("\n")[:2] == [str(model.predict(np.ones((1, 8)))[0]), "False"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", check=True)
+    assert done.stdout.split("\n")[:2] == [str(model.predict(np.ones((1, 8)))[0]), "False"]
     assert path == tmp_path / "tree.py"

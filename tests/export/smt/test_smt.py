@@ -45,7 +45,7 @@ def test_rows_are_evaluated_as_z3_evaluates_them(kind):
     model = make_model(kind)
     artefact, symbols = to_smt2(model), symbols_of(model.encoder)
     rows = probe_rows(model, None, 30, np.random.default_rng(0))[:12]
-    told = artefact.answer(rows)
+    answer = artefact.answer(rows)
     asks = "(declare-const ask Int)(assert (= ask leaf))(declare-const out Real)(assert (= out output.0))"
     leaf, output = (equation.arg(1) for equation in z3.parse_smt2_string(artefact.text + asks)[-2:])
     for i, row in enumerate(rows.tolist()):
@@ -55,8 +55,8 @@ def test_rows_are_evaluated_as_z3_evaluates_them(kind):
                 values.update_value(z3.Bool(name), z3.BoolVal(value))
             else:
                 values.update_value(z3.Real(name), z3.RealVal(value[0] * Fraction(2) ** value[1]))
-        assert values.eval(leaf, model_completion=True).as_long() == told.leaf[i]
-        assert float(values.eval(output, model_completion=True).as_fraction()) == told.output[i, 0]
+        assert values.eval(leaf, model_completion=True).as_long() == answer.leaf[i]
+        assert float(values.eval(output, model_completion=True).as_fraction()) == answer.output[i, 0]
 
 
 def small_tree():
@@ -83,10 +83,10 @@ def test_z3_finds_a_row_in_every_leaf():
 def test_z3_proves_the_guard():
     tree = small_tree()
     text, most = to_smt2(tree).text, Fraction(float(tree.upper.max()))
-    for sign, answer in ((">", z3.unsat), (">=", z3.sat)):
+    for sign, verdict in ((">", z3.unsat), (">=", z3.sat)):
         solver = z3.Solver()
         solver.from_string(f"{text}(assert ({sign} output.0 (/ {most.numerator}.0 {most.denominator}.0)))")
-        assert solver.check() == answer
+        assert solver.check() == verdict
 
 
 def test_at_most_one_category_holds():
@@ -105,7 +105,7 @@ def test_names_that_differ_in_illegal_characters_stay_apart():
     assert artefact.answer(np.array([[1.0, -2.0, 0.0, 0.0, 0.25]])).leaf == [1]
 
 
-def test_without_z3_the_script_is_handed_over_unchecked(monkeypatch, caplog):
+def test_without_z3_the_script_is_returned_unchecked(monkeypatch, caplog):
     monkeypatch.setitem(sys.modules, "z3", None)
     with caplog.at_level(logging.WARNING, logger="dtsemnet"):
         artefact = to_smt2(make_model("class"))
@@ -113,7 +113,7 @@ def test_without_z3_the_script_is_handed_over_unchecked(monkeypatch, caplog):
     assert "z3 is not installed" in caplog.text
 
 
-def test_a_large_script_is_handed_over_unchecked(monkeypatch, caplog):
+def test_a_large_script_is_returned_unchecked(monkeypatch, caplog):
     monkeypatch.setattr(smt, "MOST_PRODUCTS", 10)
     with caplog.at_level(logging.WARNING, logger="dtsemnet"):
         artefact = to_smt2(make_model("class"))

@@ -1,4 +1,4 @@
-"""The SQL expression answers as the tree does in sqlite and duckdb, and is NULL where the tree refuses."""
+"""The SQL expression answers as the tree does in sqlite and duckdb, and is NULL if the tree refuses a row."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ def duck(model, artefact, output):
     """The artefact, answered by duckdb."""
 
     def answer(rows):
-        told = in_duckdb(frame_of(model, rows), artefact.text)
+        values = in_duckdb(frame_of(model, rows), artefact.text)
         if output == "leaf":
-            return Predictions(leaf=np.array(told, dtype=np.int64)[:, 0])
+            return Predictions(leaf=np.array(values, dtype=np.int64)[:, 0])
         if output == "predict" and model.is_classifier:
-            return Predictions(label=np.array([label for (label,) in told], dtype=object))
-        return Predictions(output=np.array(told, dtype=np.float64).reshape(len(rows), -1))
+            return Predictions(label=np.array([label for (label,) in values], dtype=object))
+        return Predictions(output=np.array(values, dtype=np.float64).reshape(len(rows), -1))
 
     return replace(artefact, answer=answer)
 
@@ -104,8 +104,8 @@ def test_every_magnitude_agrees(tree, data):
 @settings(max_examples=5)
 def test_every_magnitude_agrees_in_duckdb(tree, data):
     X, model = data.draw(wild_points(tree.n_features)), as_model(tree)
-    told = in_duckdb(frame_of(model, X), to_sql(tree).text)
-    assert_array_equal([value for (value,) in told], tree.predict(X))
+    values = in_duckdb(frame_of(model, X), to_sql(tree).text)
+    assert_array_equal([value for (value,) in values], tree.predict(X))
 
 
 @given(wild_trees(), st.data())
@@ -178,8 +178,8 @@ def test_columns_of_other_types_are_read_as_doubles(kind):
     names = [f"c{j}" for j in range(8)]
     plain = Model(Encoder.identity(names), Tree(model.tree.topology, model.tree.weight, model.tree.bias,
                                                 model.tree.value, model.tree.coef))  # fmt: skip
-    told = in_duckdb(pd.DataFrame(rows, columns=names), to_sql(plain).text, [kind] * 8)
-    assert [value for (value,) in told] == plain.predict(rows).tolist()
+    values = in_duckdb(pd.DataFrame(rows, columns=names), to_sql(plain).text, [kind] * 8)
+    assert [value for (value,) in values] == plain.predict(rows).tolist()
 
 
 def test_booleans_and_numbers_are_categories_too():
@@ -213,8 +213,8 @@ def test_several_outputs_are_a_list_with_names():
     text = cached("class", "proba").text
     with duckdb.connect() as connection:
         connection.register("t", frame_of(model, np.ones((1, 8))))
-        told = connection.execute(f"SELECT {text} FROM t")
-        assert [column[0] for column in told.description] == ["no", "it's", 'a"b\\', "größe"]
+        cursor = connection.execute(f"SELECT {text} FROM t")
+        assert [column[0] for column in cursor.description] == ["no", "it's", 'a"b\\', "größe"]
 
 
 def test_labels_of_several_types_are_text():
@@ -234,11 +234,11 @@ def test_a_column_that_is_not_there_is_an_error_where_the_table_is_named():
 
 
 @pytest.mark.parametrize(
-    ("names", "told"), [(["a", "A"], "reads the columns 'a' and 'A' as one"), (["a\0", "b"], "NUL character")]
+    ("names", "message"), [(["a", "A"], "reads the columns 'a' and 'A' as one"), (["a\0", "b"], "NUL character")]
 )
-def test_names_that_sql_cannot_hold_are_refused(names, told):
+def test_names_that_sql_cannot_hold_are_refused(names, message):
     tree = Tree(Topology.complete(1), [[1.0, 1.0]], [0.0], [[0.0], [1.0]], feature_names=names)
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=message):
         to_sql(tree)
 
 

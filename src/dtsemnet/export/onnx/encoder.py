@@ -1,6 +1,6 @@
 """The encoder of a model as ONNX operators.
 
-A model of numbers alone has one input ``X``, a matrix. With categories every column is an
+A model with only numeric columns has one input ``X``, a matrix. With categories, every column is an
 input of its own, shape (N, 1): numbers, categories that are numbers (always doubles, so that
 they compare exactly), and strings. A missing number is NaN. ONNX has no missing string, so a
 word that is no category of any column replaces it: ``<missing>`` if possible.

@@ -269,7 +269,7 @@ def to_python(tree: Any, X: Any = None) -> Artefact:
 
 
 def to_numpy_function(tree: Any, X: Any = None) -> Artefact:
-    """Write a tree as a Python module that needs numpy alone.
+    """Write a tree as a Python module that needs only numpy.
 
     Parameters
     ----------

@@ -56,7 +56,7 @@ def to_sql(tree: Any, X: Any = None, *, output: str = "predict", table: str | No
     Returns
     -------
     Artefact
-        Exact. NULL stands for a missing value, and is the answer for rows that the tree refuses.
+        Exact. NULL means a missing value, and is the answer for rows that the tree refuses.
 
     Examples
     --------
