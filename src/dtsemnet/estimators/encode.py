@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_array
 
 from dtsemnet.arrays import Array, Floats
 from dtsemnet.tree import Column, Encoder
-from dtsemnet.tree.encoder import is_missing
+from dtsemnet.tree.encoder import as_array, is_missing
 
 __all__ = ["as_table", "check_rows", "fit_encoder"]
 
@@ -35,9 +35,7 @@ def as_table(X: Any) -> Any:
         )
     if hasattr(X, "columns"):
         return X
-    array = np.asarray(X)
-    if array.dtype.kind == "U" and not isinstance(X, np.ndarray):
-        array = np.asarray(X, dtype=object)  # a list of mixed values must not become strings
+    array = as_array(X)
     if array.ndim != 2:
         raise ValueError(
             f"Expected 2D array, got {array.ndim}D array instead. Reshape your data using X.reshape(-1, 1) if it has "
