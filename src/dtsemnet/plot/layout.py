@@ -54,15 +54,15 @@ class Layout:
 
     def gaps(self) -> Floats:
         """Smallest distance between neighbours at each depth, inf if a node is alone."""
-        place = np.concatenate([self.split_x, self.leaf_x])
+        x = np.concatenate([self.split_x, self.leaf_x])
         depth = np.concatenate([self.split_depth, self.leaf_depth])
-        levels = (np.sort(place[depth == level]) for level in range(int(depth.max()) + 1))
+        levels = (np.sort(x[depth == level]) for level in range(int(depth.max()) + 1))
         return np.array([np.diff(level).min() if len(level) > 1 else np.inf for level in levels])
 
 
 @dataclass(frozen=True)
 class Cut:
-    """The upper part of a shape. Its leaf ``j`` stands for the leaves ``first[j]`` to ``last[j] - 1`` below it."""
+    """The upper part of a shape. Its leaf ``j`` represents the leaves ``first[j]`` to ``last[j] - 1`` below it."""
 
     topology: Topology
     first: Ints

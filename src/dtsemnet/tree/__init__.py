@@ -2,8 +2,8 @@
 
 ``Topology`` is the shape, ``Tree`` the shape with its numbers, ``Model`` a tree with the encoder of its
 columns and an output map. ``Model.of`` reads any of them, or a fitted estimator. For people,
-``ReadableView`` gives a model in the units of the data, ``LeafSurvey`` says what rows reach which leaf,
-and ``class_colors`` gives each class its colour.
+``ReadableView`` gives a model in the units of the data, ``LeafSurvey`` counts and judges rows at the
+leaves that they reach, and ``class_colors`` gives each class its colour.
 """
 
 from dtsemnet.tree.edits import canonical, drop_leaves, drop_unreachable, fold_affine, merge_equal, prune

@@ -86,7 +86,7 @@ def merge_equal(tree: Tree) -> Tree:
 
 
 def drop_leaves(tree: Tree, leaves: Iterable[int]) -> Tree:
-    """Remove leaves that no input reaches; what is beside a removed subtree moves up.
+    """Remove leaves that no input reaches; the sibling of a removed subtree moves up.
 
     Parameters
     ----------

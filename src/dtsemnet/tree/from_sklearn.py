@@ -21,7 +21,7 @@ __all__ = ["from_sklearn"]
 
 
 def from_sklearn(fitted: Any) -> Tree:
-    """Convert a fitted ``DecisionTreeClassifier`` or ``DecisionTreeRegressor`` (``ExtraTree*`` alike).
+    """Convert a fitted ``DecisionTreeClassifier`` or ``DecisionTreeRegressor`` (or an ``ExtraTree*``).
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def _last_left(threshold: Floats) -> Floats:
     with np.errstate(over="ignore", under="ignore"):  # numpy reports steps into infinity and into subnormals
         below = np.where(below > threshold, np.nextafter(below, np.float32(-np.inf)), below)
         above = np.nextafter(below, np.float32(np.inf)).astype(np.float64)
-    # Behind the largest float32, rounding goes on as if 2 ** 128 were the next one.
+    # Behind the largest float32, rounding continues as if 2 ** 128 were the next one.
     above = np.where(np.isinf(above), 2.0**128, above)
     middle = (below.astype(np.float64) + above) / 2
     # The middle itself rounds to the neighbour with the even last bit.

@@ -200,7 +200,7 @@ class Model:
         return self.tree.scores(self.transform(X))
 
     def decision_path(self, X: Any) -> Ints:
-        """List the splits that each row meets."""
+        """List the splits that each row reaches."""
         return self.tree.decision_path(self.transform(X))
 
     def predict(self, X: Any) -> Array:

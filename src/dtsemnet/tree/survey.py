@@ -1,7 +1,7 @@
 """What rows say about the leaves of a tree: how many reach each leaf, their classes, means and errors.
 
-One survey serves the table, the drawings, the page and the scores of a model, so that they count
-alike. Every array has one row per leaf; :meth:`LeafSurvey.below` adds the leaves below each split.
+One survey serves the table, the drawings, the page and the scores of a model, so that their counts
+agree. Every array has one row per leaf; :meth:`LeafSurvey.below` adds the leaves below each split.
 """
 
 from __future__ import annotations

@@ -77,13 +77,13 @@ def to_frame(tree: Any, X: Any = None, y: Any = None) -> Any:
         "depth": [depth for *_, depth in nodes],
     }
     n_each = [1 if node >= 0 or view.tree.is_classifier else view.tree.n_outputs for node, *_ in nodes]
-    place = np.repeat(np.arange(len(nodes)), n_each)
+    source = np.repeat(np.arange(len(nodes)), n_each)
     output = np.concatenate([np.arange(n) for n in n_each])
-    columns = {name: [content[k] for k in place] for name, content in columns.items()}
-    columns |= _content(view, np.array([nodes[k][0] for k in place]), output)
+    columns = {name: [content[k] for k in source] for name, content in columns.items()}
+    columns |= _content(view, np.array([nodes[k][0] for k in source]), output)
     if X is not None:
         measured = _measured(view, [node for node, *_ in nodes], X, y)
-        columns |= {name: part[place] if part.ndim == 1 else part[place, output] for name, part in measured.items()}
+        columns |= {name: part[source] if part.ndim == 1 else part[source, output] for name, part in measured.items()}
     return pandas.DataFrame(columns).set_index("node")
 
 
