@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dtsemnet.cli.output import check_output, columns, counted, number, print_json, quoted, remark, say
+from dtsemnet.interrupts import interruptible
 
 if TYPE_CHECKING:
     from dtsemnet import Model
@@ -95,20 +96,21 @@ def run(
     their own. A fifth of the rows is held out for the scores, which are shown beside those of CART of the same depth.
     """
     check_output(out, force=force)
-    from dtsemnet.cli.tables import read_split_table
+    with interruptible():  # from here on: a Ctrl-C during the imports ends the command as one during the fit does
+        from dtsemnet.cli.tables import read_split_table
 
-    table = read_split_table(
-        data, target, task=task.value, test=test, test_fraction=test_fraction, validation=validation, drop=drop or [],
-        categorical=categorical or [], seed=seed,
-    )  # fmt: skip
-    for text in table.remarks:
-        remark(text)
-    options: dict[str, Any] = {
-        "max_depth": depth if depth is not None else 2 if data is None else 4,
-        "n_init": n_init or "auto", "max_iter": epochs, "l1": l1, "n_jobs": jobs, "random_state": seed,
-        "verbose": int(not quiet and not as_json and sys.stderr.isatty()),
-    }  # fmt: skip
-    estimator, figures = _fit(table, options | _task_options(table.task, leaf, balanced=balanced))
+        table = read_split_table(
+            data, target, task=task.value, test=test, test_fraction=test_fraction, validation=validation,
+            drop=drop or [], categorical=categorical or [], seed=seed,
+        )  # fmt: skip
+        for text in table.remarks:
+            remark(text)
+        options: dict[str, Any] = {
+            "max_depth": depth if depth is not None else 2 if data is None else 4,
+            "n_init": n_init or "auto", "max_iter": epochs, "l1": l1, "n_jobs": jobs, "random_state": seed,
+            "verbose": int(not quiet and not as_json and sys.stderr.isatty()),
+        }  # fmt: skip
+        estimator, figures = _fit(table, options | _task_options(table.task, leaf, balanced=balanced))
     _save(estimator, table, figures, out)
     if as_json:
         print_json(figures | {"model": out})
@@ -133,14 +135,12 @@ def _fit(table: SplitTable, options: dict[str, Any]) -> tuple[Any, dict[str, Any
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
     from dtsemnet import DTSemNetClassifier, DTSemNetRegressor
-    from dtsemnet.interrupts import interruptible
 
     classes, train, validation = table.task == "classification", table.train, table.validation
     estimator: Any = (DTSemNetClassifier if classes else DTSemNetRegressor)(**options)
     held = {} if validation is None else {"X_val": validation.X, "y_val": validation.y}
     start = time.process_time()
-    with interruptible():
-        estimator.fit(train.X, train.y, **held)
+    estimator.fit(train.X, train.y, **held)
     seconds = time.process_time() - start
     if isinstance(train.X, np.ndarray):
         _name_columns(estimator, train.names)
