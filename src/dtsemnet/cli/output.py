@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import io
 import json
 import math
 import warnings
@@ -24,6 +25,7 @@ from rich.table import Table
 
 __all__ = [
     "check_output",
+    "check_picture",
     "columns",
     "counted",
     "guarded",
@@ -34,7 +36,11 @@ __all__ = [
     "require",
     "say",
     "size_of",
+    "write_picture",
 ]
+
+PICTURES = (".png", ".svg", ".pdf")
+"""Endings of the pictures that can be written."""
 
 WIDTH = 100
 """Longer lines are hard to read, however wide the terminal is."""
@@ -107,6 +113,22 @@ def check_output(path: Path | None, *, force: bool, what: str = "--out") -> None
         )
     if path.exists() and not force:
         raise FileExistsError(f"{what} {quoted(path)} exists; add --force to replace it, or name another file.")
+
+
+def check_picture(path: Path | None, *, force: bool, what: str = "--out") -> None:
+    """Refuse a picture that could not be written: see :func:`check_output`, and its ending must be known."""
+    check_output(path, force=force, what=what)
+    if path is not None and path.suffix.lower() not in PICTURES:
+        raise typer.BadParameter(f"{what} must end in {', '.join(PICTURES)}, got {path.name!r}.")
+
+
+def write_picture(figure: Any, path: Path, *, dpi: int = 150) -> None:
+    """Write a matplotlib figure in the format that the ending of the file names."""
+    from dtsemnet.tree.file import write_atomically
+
+    stream = io.BytesIO()
+    figure.savefig(stream, format=path.suffix[1:].lower(), dpi=dpi, bbox_inches="tight")
+    write_atomically(path, stream.getvalue())
 
 
 def require(name: str, *, extra: str, verb: str) -> Any:

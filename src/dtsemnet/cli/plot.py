@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from dtsemnet.cli.output import check_output, require, say, size_of
+from dtsemnet.cli.output import check_picture, require, say, size_of, write_picture
 
 __all__ = ["EXAMPLES", "PICTURES", "run"]
 
@@ -21,8 +20,6 @@ dtsemnet plot model.json regions --data data.csv --along alcohol hue --out regio
 dtsemnet plot model.json leaves --data data.csv --out leaves.pdf
 dtsemnet plot model.json importance --out importance.png
 """
-
-FORMATS = (".png", ".svg", ".pdf")
 
 
 class Picture(StrEnum):
@@ -53,20 +50,13 @@ def run(
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace the file.")] = False,
 ) -> None:
     """Draw a tree, its regions, the use of its leaves, or the importance of its columns."""
-    check_output(out, force=force)
-    if out.suffix.lower() not in FORMATS:
-        raise typer.BadParameter(f"--out must end in {', '.join(FORMATS)}, got {out.name!r}.")
-    matplotlib = require("matplotlib", extra="plot", verb="dtsemnet plot")
-    matplotlib.use("Agg")
+    check_picture(out, force=force)
+    require("matplotlib", extra="plot", verb="dtsemnet plot").use("Agg")
     from dtsemnet.cli.models import load
-    from dtsemnet.tree.file import write_atomically
 
     loaded = load(model)
     table = None if data is None else loaded.read(data, target=target, guess=True)
-    figure = PICTURES[picture](Request(loaded, table, row, along))
-    stream = io.BytesIO()
-    figure.savefig(stream, format=out.suffix[1:].lower(), dpi=dpi, bbox_inches="tight")
-    write_atomically(out, stream.getvalue())
+    write_picture(PICTURES[picture](Request(loaded, table, row, along)), out, dpi=dpi)
     say(f"Picture written to {out} ({size_of(out)}).")
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from dtsemnet.cli.output import check_output, require, say, size_of
+from dtsemnet.cli.output import check_picture, require, say, size_of, write_picture
 
 __all__ = ["EXAMPLES", "run"]
 
@@ -16,8 +15,6 @@ EXAMPLES = """
 dtsemnet rl show runs/rl/CartPole-v1/dtsemnet/1
 dtsemnet rl show runs/rl/CartPole-v1/dtsemnet/1 --digits 2 --plot policy.png
 """
-
-FORMATS = (".png", ".svg", ".pdf")
 
 
 def run(
@@ -28,9 +25,7 @@ def run(
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace the drawing.")] = False,
 ) -> None:
     """Print a tree policy as rules on what it observes, and what it does."""
-    check_output(plot, force=force, what="--plot")
-    if plot is not None and plot.suffix.lower() not in FORMATS:
-        raise typer.BadParameter(f"--plot must end in {', '.join(FORMATS)}, got {plot.name!r}.")
+    check_picture(plot, force=force, what="--plot")
     require("stable_baselines3", extra="rl", verb="dtsemnet rl show")
     from dtsemnet.export import to_text
     from dtsemnet.rl.saved_policy import load_policy
@@ -42,10 +37,6 @@ def run(
         return
     require("matplotlib", extra="plot", verb="dtsemnet rl show --plot").use("Agg")
     from dtsemnet.plot import plot_tree
-    from dtsemnet.tree.file import write_atomically
 
-    stream = io.BytesIO()
-    figure: Any = plot_tree(tree).figure
-    figure.savefig(stream, format=plot.suffix[1:].lower(), dpi=150, bbox_inches="tight")
-    write_atomically(plot, stream.getvalue())
+    write_picture(plot_tree(tree).figure, plot)
     say(f"Drawing written to {plot} ({size_of(plot)}).")
