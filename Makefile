@@ -2,11 +2,11 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Benchmark data, where a checkout has it beside it; see docs/architecture.md, "Data".
+# Benchmark data, if a folder of it lies beside the checkout; see docs/architecture.md, "Data".
 ifneq ($(wildcard ../shared/data),)
 export DTSEMNET_DATA ?= $(abspath ../shared/data)
 endif
-# Two processes of tests share two cores: each keeps to one thread.
+# Two test processes share two cores: each uses one thread.
 export OMP_NUM_THREADS ?= 1
 
 .PHONY: demo test test-all lint format bench clean
@@ -44,5 +44,5 @@ $(VENV)/.dev: pyproject.toml workshop/pyproject.toml constraints.txt | $(BIN)/py
 	touch $@ $(VENV)/.base
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis node_modules
 	find src tests workshop -name __pycache__ -exec rm -rf {} +

@@ -1,5 +1,6 @@
 """The course of a fit: how deep its calls are, how starts are compared, and what Ctrl-C leaves."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -55,6 +56,10 @@ def test_nine_frames_in_four_files_lead_from_fit_to_the_compiled_epoch(kind, dat
         ("loop", "advance"),
         ("cpu", "run_epoch"),
     ]
+    page = (Path(__file__).parents[2] / "docs" / "architecture.md").read_text(encoding="utf-8")
+    for file, function in stacks[0]:
+        (row,) = [line for line in page.splitlines() if line.startswith("| `") and f"/{file}.py` | " in line]
+        assert re.search(rf"\b{function}`", row), f"docs/architecture.md does not name {function} of {file}.py"
 
 
 @BOTH
