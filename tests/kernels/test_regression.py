@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from dtsemnet.kernels.logits import choices
+from dtsemnet.kernels.regression import LOSSES, residual_losses
 from dtsemnet.training import ALL, Regression, RegressionParameters, Rows, Step, cpu_engine
 from dtsemnet.tree import Topology
 from gradients import SHAPES, assert_gradients_are_slopes, gradients_of
@@ -13,7 +14,7 @@ N_SAMPLES, N_FEATURES = 8, 3
 
 @pytest.mark.parametrize("topology", SHAPES, ids=repr)
 @pytest.mark.parametrize("linear", [True, False])
-@pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "huber", "quantile"])
+@pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize(("selector", "k"), [("top_k", 1), ("top_k", 2), ("top_k", ALL), ("augmented", 1)])
 def test_leaf_gradients(topology, linear, loss, selector, k):
     rng = np.random.default_rng(1)
@@ -47,3 +48,16 @@ def test_top_k_leaves_splits_off_the_k_paths_alone(k):
     assert set(touched) <= set(on_paths)
     assert (len(touched) > 0) == (k > 1)
     assert (np.flatnonzero(np.abs(gradients["leaves"]).sum(axis=1)) == np.sort(selected)).all()
+
+
+def test_losses_of_residuals():
+    residual = np.array([[-2.0, -0.2], [0.0, 0.1], [0.3, 5.0]])
+    expected = {
+        "squared_error": residual**2,
+        "absolute_error": np.abs(residual),
+        "huber": np.where(np.abs(residual) <= 0.3, residual**2 / 2, 0.3 * (np.abs(residual) - 0.15)),
+        "quantile": np.maximum(0.7 * residual, -0.3 * residual),
+    }
+    assert set(expected) == set(LOSSES)
+    for loss, value in expected.items():
+        assert (residual_losses(residual, LOSSES[loss], 0.3) == value).all(), loss

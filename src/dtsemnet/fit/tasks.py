@@ -35,6 +35,7 @@ from dtsemnet.fit.leaves import (
     update_leaves,
 )
 from dtsemnet.fit.settings import ANNEALED_SHARE, FitOptions, Recipe, Setting
+from dtsemnet.kernels.regression import LOSSES, residual_losses
 from dtsemnet.training import (
     Callback,
     ClassEngine,
@@ -450,19 +451,9 @@ class RegressionTask(_OurTask[RegressionParameters]):
         losses = []
         for model in models:
             output = np.clip(np.einsum("nc,noc->no", design, model[leaf]), lower[leaf], upper[leaf])
-            losses.append(float(np.average(self._loss(output - target).mean(axis=1), weights=judges.weight)))
+            loss = residual_losses(output - target, LOSSES[self.problem.loss], self.problem.parameter)
+            losses.append(float(np.average(loss.mean(axis=1), weights=judges.weight)))
         return losses
-
-    def _loss(self, residual: Floats) -> Floats:
-        """The loss of standardised residuals."""
-        loss, parameter, size = self.problem.loss, self.problem.parameter, np.abs(residual)
-        if loss == "squared_error":
-            return np.square(residual)
-        if loss == "absolute_error":
-            return size
-        if loss == "huber":
-            return np.where(size <= parameter, residual**2 / 2, parameter * (size - parameter / 2))
-        return np.maximum((1 - parameter) * residual, -parameter * residual)
 
     def _guard(self, tree: Tree, train: Sample) -> tuple[Floats, Floats]:
         return guard_of(leaves_of(tree, train), train.y, tree.n_leaves)

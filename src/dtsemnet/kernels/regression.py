@@ -17,7 +17,7 @@ for linear leaves or (leaves * outputs, 1) for constant ones.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -29,22 +29,26 @@ from dtsemnet.kernels.rows import BLOCK, Rows, gather, new_batch
 __all__ = [
     "LOSSES",
     "SELECTORS",
+    "LossName",
     "RegressionLoss",
+    "SelectorName",
     "regression_forward",
     "regression_gradients",
     "regression_loss",
+    "residual_losses",
     "selected_loss",
 ]
 
-TOP_K, STRAIGHT_THROUGH, AUGMENTED = 0, 1, 2
-SELECTORS = {"top_k": TOP_K, "straight_through": STRAIGHT_THROUGH, "augmented": AUGMENTED}
-SQUARED_ERROR, ABSOLUTE_ERROR, HUBER, QUANTILE = 0, 1, 2, 3
-LOSSES = {
-    "squared_error": SQUARED_ERROR,
-    "absolute_error": ABSOLUTE_ERROR,
-    "huber": HUBER,
-    "quantile": QUANTILE,
-}
+SelectorName = Literal["top_k", "straight_through", "augmented"]
+"""How the leaves that predict and learn are chosen."""
+SELECTORS = {name: number for number, name in enumerate(get_args(SelectorName))}
+TOP_K, STRAIGHT_THROUGH, AUGMENTED = SELECTORS.values()
+
+LossName = Literal["squared_error", "absolute_error", "huber", "quantile"]
+"""The losses, by the names that scikit-learn gives them. Another one needs a branch in ``_loss`` and in the one of
+``training/torch.py``."""
+LOSSES = {name: number for number, name in enumerate(get_args(LossName))}
+SQUARED_ERROR, ABSOLUTE_ERROR, HUBER, QUANTILE = LOSSES.values()
 
 
 class RegressionLoss(NamedTuple):
@@ -223,6 +227,16 @@ def _derive(prediction: Floats, y: Floats, weight: Floats, loss: int, parameter:
             total += weight[b] * value * per_output
             prediction[o, b] = weight[b] * slope * per_output
     return total
+
+
+@kernel
+def residual_losses(residual: Floats, loss: int, parameter: float) -> Floats:
+    """Compute the loss of each residual of a matrix."""
+    value = np.empty_like(residual)
+    for i in range(residual.shape[0]):
+        for o in range(residual.shape[1]):
+            value[i, o] = _loss(residual[i, o], loss, residual.dtype.type(parameter))[0]
+    return value
 
 
 @kernel

@@ -21,11 +21,12 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from dtsemnet.arrays import Array, Floats, Ints
+from dtsemnet.kernels.regression import LossName, SelectorName
 from dtsemnet.kernels.rows import Rows
 from dtsemnet.tree import Topology
 
@@ -41,19 +42,12 @@ __all__ = [
     "Regression",
     "RegressionParameters",
     "Rows",
-    "SelectorName",
     "Step",
     "TreeEngine",
 ]
 
 ALL = 2**31 - 1
 """As ``k``: every leaf takes part in a prediction."""
-
-LossName = Literal["squared_error", "absolute_error", "huber", "quantile"]
-"""The regression losses, by the names that scikit-learn gives them."""
-
-SelectorName = Literal["top_k", "straight_through", "augmented"]
-"""How the leaves that predict and learn are chosen (regression)."""
 
 
 @dataclass(frozen=True)

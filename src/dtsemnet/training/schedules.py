@@ -15,7 +15,8 @@ import math
 from dataclasses import dataclass
 from typing import Protocol
 
-from dtsemnet.training.engine import SelectorName, Step
+from dtsemnet.kernels.regression import SelectorName
+from dtsemnet.training.engine import Step
 
 __all__ = ["Constant", "Cosine", "Decay", "Geometric", "Linear", "Phase", "Schedule", "algorithm_1"]
 
