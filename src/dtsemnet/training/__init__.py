@@ -1,6 +1,14 @@
 """Training: engines that train for one epoch, the loop around them, schedules, callbacks, checkpoints and history."""
 
-from dtsemnet.training.callbacks import Callback, Context, ProgressBar, validation_error, validation_loss
+from dtsemnet.training.callbacks import (
+    Callback,
+    Context,
+    Epoch,
+    History,
+    ProgressBar,
+    validation_error,
+    validation_loss,
+)
 from dtsemnet.training.cpu import cpu_engine
 from dtsemnet.training.engine import (
     ALL,
@@ -17,7 +25,6 @@ from dtsemnet.training.engine import (
     Step,
     TreeEngine,
 )
-from dtsemnet.training.history import Epoch, History
 from dtsemnet.training.loop import Checkpoint, Training
 from dtsemnet.training.schedules import Constant, Cosine, Decay, Geometric, Linear, Phase, Schedule, algorithm_1
 

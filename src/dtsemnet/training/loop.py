@@ -28,9 +28,8 @@ from zipfile import BadZipFile
 import numpy as np
 
 from dtsemnet.arrays import Array
-from dtsemnet.training.callbacks import Callback, Context
+from dtsemnet.training.callbacks import Callback, Context, Epoch, History
 from dtsemnet.training.engine import Engine
-from dtsemnet.training.history import Epoch, History
 from dtsemnet.training.schedules import Phase
 from dtsemnet.tree.file import write_atomically
 
