@@ -32,22 +32,13 @@ MIN_ROWS = 30
 
 @dataclass(frozen=True)
 class Sample:
-    """Rows ``index`` of ``X`` with their targets and weights.
-
-    Parameters
-    ----------
-    X : array of shape (n, n_features), float32 or float64
-        The caller's array, or the encoded one.
-    index : array of int, shape (n_rows,)
-    y : array of class codes (n_rows,) or targets (n_rows, n_outputs)
-        In the order of ``index``.
-    weight : array of shape (n_rows,)
-        In the order of ``index``.
-    """
+    """Rows ``index`` of ``X`` with their targets and weights, in the order of ``index``."""
 
     X: Array
+    """Shape (n, n_features), float32 or float64: the caller's array, or the encoded one."""
     index: Ints
     y: Array
+    """Class codes (n_rows,), or targets (n_rows, n_outputs)."""
     weight: Floats
 
     def __len__(self) -> int:
@@ -97,17 +88,7 @@ def merge(X: Array, y: Array, weight: Floats) -> Sample:
 
 
 def split(sample: Sample, fraction: float, rng: np.random.Generator, *, by_class: bool) -> tuple[Sample, Sample]:
-    """Divide a sample into training rows and validation rows.
-
-    Parameters
-    ----------
-    sample : Sample
-    fraction : float
-        Share of the rows that become validation rows. At least one row is left for training.
-    rng : numpy.random.Generator
-    by_class : bool
-        Take this share of each class, else of all rows together.
-    """
+    """Divide a sample into training rows, at least one, and a share of validation rows, of each class or of all."""
     is_held = np.zeros(len(sample), bool)
     groups = [sample.y == code for code in np.unique(sample.y)] if by_class else [np.ones(len(sample), bool)]
     for group in groups:
@@ -169,30 +150,20 @@ class Scaling:
 
 @dataclass(frozen=True)
 class TrainingData:
-    """What a tree is fitted to.
-
-    Parameters
-    ----------
-    sample : Sample
-        The merged training rows.
-    validation : Sample or None
-        Validation rows that the user gave.
-    feature_names : tuple of str
-        Names of the encoded features.
-    class_names : tuple or None
-        Labels of the classes; None for regression.
-    scaling : Scaling
-        Map of the features to training coordinates.
-    previous : Tree, optional
-        The tree of the last fit, to start from (``warm_start``).
-    """
+    """What a tree is fitted to."""
 
     sample: Sample
+    """The merged training rows."""
     validation: Sample | None
+    """Validation rows that the user gave."""
     feature_names: tuple[str, ...]
+    """Names of the encoded features."""
     class_names: tuple[Any, ...] | None
+    """Labels of the classes; None for regression."""
     scaling: Scaling
+    """Map of the features to training coordinates."""
     previous: Tree | None = None
+    """The tree of the last fit, to start from (``warm_start``)."""
 
     @property
     def n_features(self) -> int:

@@ -19,6 +19,7 @@ import threading
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,7 @@ def fit(task: Task[Any, Any], rng: np.random.Generator) -> Candidate:
         interrupted = any(candidate.history.stopped == "interrupt" for candidate in candidates)
         if task.init is not None:
             candidates.insert(0, task.fill(task.init, None, train, held))
-        best = min(candidates, key=_score)
+        best = min(candidates, key=attrgetter("score"))
         # Only rows that no start was trained on can show that a smaller tree does better.
         tries_smaller = options.n_init == "auto" and task.init is None and held is not None and n_starts > 1
         smaller = task.smaller() if tries_smaller and not interrupted else None
@@ -84,16 +85,8 @@ def fit(task: Task[Any, Any], rng: np.random.Generator) -> Candidate:
 def train_starts(stage: Stage, streams: Sequence[np.random.Generator], first: int = 0) -> list[Candidate]:
     """Train starts side by side, drop the worse half at the pause, and return the others as candidates.
 
-    After Ctrl-C the start that is running ends, the others stay as they are, and those that have not begun are skipped.
-
-    Parameters
-    ----------
-    stage : Stage
-        What the starts share.
-    streams : sequence of numpy.random.Generator
-        One for each start.
-    first : int
-        Number of the first start.
+    Each start has its own stream; ``first`` is the number of the first start. After Ctrl-C the start that is running
+    ends, the others stay as they are, and those that have not begun are skipped.
     """
     task, options = stage.task, stage.task.options
     settings = [task.settings[n % len(task.settings)] for n in range(len(streams))]
@@ -115,14 +108,7 @@ def train_starts(stage: Stage, streams: Sequence[np.random.Generator], first: in
 def train_on(task: Task[Any, Any], best: Candidate, seed: Any, bar: ProgressBar | None) -> Candidate:
     """Let the best tree use all rows: its leaves are fitted to them, and its splits are trained on unless they stopped.
 
-    Parameters
-    ----------
-    task : Task
-    best : Candidate
-        It was chosen as it is, so it is trained on and not replaced by another tree.
-    seed : numpy.random.SeedSequence
-        Seed of its start.
-    bar : ProgressBar or None
+    It was chosen as it is, so it is trained on and not replaced by another tree; ``seed`` is that of its start.
     """
     sample, options = task.data.sample, task.options
     if best.setting is None or options.early_stopping:
@@ -143,17 +129,7 @@ def train_on(task: Task[Any, Any], best: Candidate, seed: Any, bar: ProgressBar 
 
 
 def train_one_epoch(task: Task[Any, Any], phase: Phase, l1: float = 0.0) -> tuple[Any, History]:
-    """Train the initial tree of a task for one epoch on all its rows (``partial_fit``); return its parameters.
-
-    Parameters
-    ----------
-    task : Task
-        It has an ``init``.
-    phase : Phase
-        How the epoch is trained.
-    l1 : float
-        Penalty on the absolute values of the splits.
-    """
+    """Train the ``init`` of a task for one epoch on all its rows (``partial_fit``); return its parameters."""
     rng, setting = np.random.default_rng(0), Setting(0.0, l1=l1)
     with one_thread():
         rows = task.rows(task.data.sample)
@@ -165,26 +141,14 @@ def train_one_epoch(task: Task[Any, Any], phase: Phase, l1: float = 0.0) -> tupl
 
 @dataclass(eq=False)
 class Stage:
-    """What the starts of one stage share: rows in training coordinates, the number of epochs, the monitor.
-
-    Parameters
-    ----------
-    task : Task
-    name : str
-        Names the stage in checkpoints and in the progress bar.
-    train : Sample
-        Rows to train on.
-    held : Sample or None
-        Rows to judge by.
-    n_epochs : int
-        Number of epochs of each start.
-    bar : ProgressBar or None
-    """
+    """What the starts of one stage share: rows in training coordinates, the number of epochs, the monitor."""
 
     task: Task[Any, Any]
     name: str
+    """Names the stage in checkpoints and in the progress bar."""
     train: Sample
     held: Sample | None
+    """Rows to judge by."""
     n_epochs: int
     bar: ProgressBar | None
 
@@ -192,33 +156,21 @@ class Stage:
         self.rows = self.task.rows(self.train)
         held = self.held if self.task.options.early_stopping else None
         self.monitor = None if held is None else self.task.monitor(self.task.rows(held))
-        self.interrupted = threading.Event()
-        """Set after Ctrl-C."""
+        self.interrupted = threading.Event()  # set after Ctrl-C
 
 
 @dataclass(eq=False)
 class Start:
-    """One start of a fit: begun when its turn comes, trained to the pause or to the end, then made into a candidate.
-
-    Parameters
-    ----------
-    stage : Stage
-    number : int
-        Names its checkpoint.
-    setting : Setting
-    rng : numpy.random.Generator
-    init : Tree or None
-        Tree to begin with; None for random parameters.
-    leaf_fit : LeafFit, optional
-        The way to fit the leaves, if it was chosen before.
-    """
+    """One start of a fit: begun when its turn comes, trained to the pause or to the end, then made into a candidate."""
 
     stage: Stage
     number: int
     setting: Setting
     rng: np.random.Generator
     init: Tree | None
+    """Tree to begin with; None for random parameters."""
     leaf_fit: LeafFit | None = None
+    """The way to fit the leaves, if it was chosen before."""
     run: Training[Any] | None = field(init=False, default=None)
     candidate: Candidate | None = field(init=False, default=None)
 
@@ -241,12 +193,6 @@ class Start:
         else:
             self.run.finish()
             self.candidate = self._judge(self.run)
-
-    def drop(self) -> None:
-        """End the training before its last epoch."""
-        if self.run is not None:
-            self.run.finish()
-            logger.info("start %d: %s after %d epochs, dropped", self.number, self.run.score, len(self.run.history))
 
     def _begin(self) -> Training[Any]:
         stage, task, options = self.stage, self.stage.task, self.stage.task.options
@@ -276,12 +222,13 @@ class Start:
 
 def _better_half(starts: Sequence[Start]) -> list[Start]:
     """Drop the worse half of the starts that have begun; the others keep their order."""
-    begun = [(start.run.score, start.number, start) for start in starts if start.run is not None]
-    ranked = [start for _, _, start in sorted(begun)]
+    ranked = sorted((start.run.score, start.number, start.run) for start in starts if start.run is not None)
     n_kept = (len(starts) + 1) // 2
-    for start in ranked[n_kept:]:
-        start.drop()
-    return [start for start in starts if start in ranked[:n_kept]]
+    for score, number, run in ranked[n_kept:]:
+        run.finish()
+        logger.info("start %d: %s after %d epochs, dropped", number, score, len(run.history))
+    kept = {number for _, number, _ in ranked[:n_kept]}
+    return [start for start in starts if start.number in kept]
 
 
 def _n_epochs(task: Task[Any, Any], n_rows: int, *, is_final: bool) -> int:
@@ -290,10 +237,6 @@ def _n_epochs(task: Task[Any, Any], n_rows: int, *, is_final: bool) -> int:
     if options.max_iter is not None:
         return int(options.max_iter)
     return n_epochs_for(n_rows, options.batch_size, task.most_epochs, task.fewest_epochs[is_final])
-
-
-def _score(candidate: Candidate) -> tuple[float, ...]:
-    return candidate.score
 
 
 def _trained(run: Training[Any]) -> Any:

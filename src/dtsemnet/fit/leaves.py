@@ -13,7 +13,6 @@ validation rows, or by leave-one-out errors if there are none.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +26,6 @@ __all__ = [
     "LEAF_FITS",
     "PENALTIES",
     "LeafFit",
-    "RidgePaths",
     "class_error",
     "class_table",
     "class_tree",
@@ -116,14 +114,9 @@ def class_tree(tree: Tree, probability: Floats, data: TrainingData) -> Tree:
 
 
 def frequencies(topology: Topology, table: Floats, leaf_class: Ints | None = None) -> Floats:
-    """Turn the weights of classes in leaves into probabilities.
+    """Turn the weights of classes in leaves, shape (n_leaves, n_classes), into probabilities.
 
-    Parameters
-    ----------
-    topology : Topology
-    table : array of shape (n_leaves, n_classes)
-    leaf_class : array of int, shape (n_leaves,), optional
-        Class that a leaf keeps if it has no rows: the one it was trained for, which later rows will probably have.
+    A leaf without rows keeps its ``leaf_class``: the class it was trained for, which later rows will probably have.
     """
     if leaf_class is not None:
         empty = np.flatnonzero(table.sum(axis=1) == 0)
@@ -156,19 +149,9 @@ def guard_of(leaf: Ints, y: Floats, n_leaves: int) -> tuple[Floats, Floats]:
     return np.where(empty, y.min(axis=0), lower), np.where(empty, y.max(axis=0), upper)
 
 
-@dataclass(frozen=True)
-class RidgePaths:
-    """Leaf models for each penalty, in training coordinates, and their leave-one-out errors."""
-
-    leaves: Floats
-    """Shape (n_penalties, n_leaves, n_outputs, n_columns), the bias last."""
-    left_out: Floats
-    """Weighted mean of the squared leave-one-out errors, shape (n_penalties,)."""
-
-
 def ridge_paths(
     tree: Tree, sample: Sample, scaling: Scaling, *, linear: bool, augmented: bool, penalties: tuple[float, ...]
-) -> RidgePaths:
+) -> tuple[Floats, Floats]:
     """Fit every leaf by ridge regression towards the model of all rows, for several penalties at once.
 
     Parameters
@@ -184,6 +167,11 @@ def ridge_paths(
     augmented : bool
         Whether rows also count for the leaf that is their second choice.
     penalties : tuple of float
+
+    Returns
+    -------
+    Leaf models of each penalty, in training coordinates, (n_penalties, n_leaves, n_outputs, n_columns), the bias last;
+    weighted mean of their squared leave-one-out errors, (n_penalties,)
     """
     n_leaves, n_outputs = tree.n_leaves, sample.y.shape[1]
     common = _common_model(sample, scaling, linear)
@@ -209,24 +197,13 @@ def ridge_paths(
             fitted = (rotated @ (inverse[:, None] * projected))[: len(own)]
             misses = (residual[: len(own)] * np.sqrt(weight[: len(own), None]) - fitted) / (1 - leverage[:, None])
             error[p] += np.square(misses).sum() / n_outputs
-    return RidgePaths(models, error / sample.weight.sum())
+    return models, error / sample.weight.sum()
 
 
 def update_leaves(tree: Tree, model: Floats, seen: Floats, sample: Sample, scaling: Scaling) -> Floats:
-    """Update leaf models by new rows; the rows seen so far hold each model in place by their weight.
+    """Update leaf models (n_leaves, n_outputs, n_columns) by new rows; all of it in training coordinates.
 
-    Parameters
-    ----------
-    tree : Tree
-        Its splits decide which rows reach a leaf.
-    model : array of shape (n_leaves, n_outputs, n_columns)
-        In training coordinates.
-    seen : array of shape (n_leaves,)
-        Weight of the rows that each leaf was fitted to.
-    sample : Sample
-        The new rows, targets standardised.
-    scaling : Scaling
-        Map of the features to training coordinates.
+    The rows seen so far hold the model of a leaf in place by their weight, ``seen`` (n_leaves,).
     """
     moved, linear = model.copy(), model.shape[2] > 1
     for leaf, own, _ in _members(leaves_of(tree, sample), None, tree.n_leaves):

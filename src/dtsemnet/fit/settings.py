@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, Self
 
 from dtsemnet.training import ALL, Cosine, Decay, Geometric, Linear, Phase, algorithm_1
 
@@ -46,28 +46,10 @@ LAST_Q = 0.7
 OVERRIDES = ("learning_rate", "weight_decay", "l1", "max_grad_norm")
 """Hyper-parameters of a setting that the user may give."""
 
-S = TypeVar("S", bound="Setting")
-
 
 @dataclass(frozen=True)
 class FitOptions:
-    """What the user chose for the course of a fit; the names are those of the estimators' parameters.
-
-    Parameters
-    ----------
-    n_init : int or "auto"
-        Number of starts; "auto" is one for each setting.
-    max_iter : int, optional
-        Epochs of a start.
-    early_stopping, n_iter_no_change, tol
-        Whether each start stops if its validation score does not improve, after how many epochs, and by how much.
-    validation_fraction : float
-        Share of the training rows that are set aside if the user gave no validation rows.
-    refit : bool
-        Whether the best tree is trained on with all rows.
-    engine, device
-        The engine and, for torch, its device.
-    """
+    """What the user chose for the course of a fit: parameters of the estimators, which describe them."""
 
     n_init: int | Literal["auto"] = "auto"
     max_iter: int | None = None
@@ -91,49 +73,37 @@ class FitOptions:
 
 @dataclass(frozen=True)
 class Setting:
-    """The hyper-parameters of one start.
-
-    Parameters
-    ----------
-    learning_rate : float
-        Step size of Adam, which falls to 0 along a cosine.
-    temperature : (float, float)
-        First and last temperature of the annealing, in standard deviations of a split's score at the start.
-    weight_decay : float
-        Decoupled weight decay of the splits.
-    proportional : bool
-        Leaves are given to classes by the square root of their frequency, else in turn (classification).
-    q : float
-        Last exponent of the bounded loss; 0 is cross-entropy (classification).
-    first_q : float
-        First exponent.
-    l1 : float
-        Penalty on the absolute values of the splits.
-    max_grad_norm : float
-        Larger gradients are scaled down to this norm; 0: none are.
-    """
+    """The hyper-parameters of one start."""
 
     learning_rate: float
+    """Step size of Adam, which falls to 0 along a cosine."""
     temperature: tuple[float, float] = (1.0, 1.0)
+    """First and last temperature of the annealing, in standard deviations of a split's score at the start."""
     weight_decay: float = 0.0
+    """Decoupled weight decay of the splits."""
     proportional: bool = False
+    """Leaves are given to classes by the square root of their frequency, else in turn (classification)."""
     q: float = LAST_Q
+    """Last exponent of the bounded loss; 0 is cross-entropy (classification)."""
     first_q: float = 0.0
+    """First exponent."""
     l1: float = 0.0
+    """Penalty on the absolute values of the splits."""
     max_grad_norm: float = 0.0
+    """Larger gradients are scaled down to this norm; 0: none are."""
 
-    def at_depth(self: S, depth: int) -> S:
+    def at_depth(self, depth: int) -> Self:
         """Adapt a setting made for depth 4 to a deeper classifier, whose logits sum more margins and are larger."""
         factor = max(1.0, depth / 4)
         first, last = self.temperature
         return replace(self, learning_rate=self.learning_rate / factor, temperature=(first * factor, last * factor))
 
-    def override(self: S, **given: float | None) -> S:
+    def override(self, **given: float | None) -> Self:
         """Replace hyper-parameters by those that the user gave; None means not given."""
         values: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         return replace(self, **values)
 
-    def warm(self: S) -> S:
+    def warm(self) -> Self:
         """Start from a given tree: a third of the learning rate, and a temperature that does not erase the tree."""
         last = self.temperature[1]
         return replace(self, learning_rate=self.learning_rate / 3, temperature=(5 * last, last), first_q=self.q)
@@ -158,23 +128,16 @@ REGRESSION = (
 
 @dataclass(frozen=True)
 class Recipe:
-    """One way to train: the settings of its starts, in turn, and the phases of a start.
-
-    Parameters
-    ----------
-    settings : tuple of Setting
-    phases : callable
-        Phases of a start, given its setting and its number of epochs.
-    adapts : bool
-        Whether the settings are adapted to the depth of a classifier.
-    closed_form : bool
-        Whether the leaves of a regressor are refitted by ridge regression; else they stay as they were trained.
-    """
+    """One way to train."""
 
     settings: tuple[Setting, ...]
+    """Those of its starts, in turn."""
     phases: Callable[[Setting, int], tuple[Phase, ...]]
+    """Phases of a start, given its setting and its number of epochs."""
     adapts: bool = False
+    """Whether the settings are adapted to the depth of a classifier."""
     closed_form: bool = False
+    """Whether the leaves of a regressor are refitted by ridge regression; else they stay as they were trained."""
 
 
 def _annealed_classes(setting: Setting, n_epochs: int) -> tuple[Phase, ...]:

@@ -65,27 +65,17 @@ P = TypeVar("P", bound=ClassParameters | RegressionParameters)
 
 @dataclass(frozen=True)
 class Candidate:
-    """A tree, how well it does, and how it was trained.
-
-    Parameters
-    ----------
-    tree : Tree
-    score : tuple of float
-        Errors to compare candidates by, the most important first; smaller is better.
-    leaf_fit : LeafFit, optional
-        How the leaves were fitted, if there was a choice.
-    number : int
-        Number of the start.
-    setting : Setting, optional
-        What it was trained with; None if it was not trained.
-    history : History
-    """
+    """A tree, how well it does, and how it was trained."""
 
     tree: Tree
     score: tuple[float, ...]
+    """Errors to compare candidates by, the most important first; smaller is better."""
     leaf_fit: LeafFit | None = None
+    """How the leaves were fitted, if there was a choice."""
     number: int = 0
+    """Number of the start."""
     setting: Any = None
+    """What it was trained with; None if it was not trained."""
     history: History = field(default_factory=History)
 
 
@@ -280,7 +270,15 @@ class ClassTask(_OurTask[ClassParameters]):
         return tuple(setting.at_depth(depth) if adapts else setting for setting in self.recipe.settings)
 
     def initial(self, setting: Setting, train: Sample, rng: np.random.Generator, init: Tree | None) -> ClassParameters:
-        return ClassParameters(self.initial_splits(rng, init), self._initial_classes(setting, train, init))
+        splits, n_classes = self.initial_splits(rng, init), self.problem.n_classes
+        if init is None:
+            weight: Array = np.bincount(train.y, train.weight, n_classes)
+            leaf_class = deal_classes(weight, self.topology.n_leaves, proportional=setting.proportional)
+        elif init.is_classifier and init.class_names == self.data.class_names:
+            leaf_class = init.leaf_class
+        else:
+            leaf_class = frequencies(self.topology, count_classes(init, train, n_classes)).argmax(axis=1)
+        return ClassParameters(splits, leaf_class)
 
     def fill(
         self,
@@ -322,16 +320,6 @@ class ClassTask(_OurTask[ClassParameters]):
         moved = self.splits_only(trained.splits)
         table = self.init.value * seen[:, None] + count_classes(moved, self.data.sample, self.problem.n_classes)
         return class_tree(moved, frequencies(moved.topology, table), self.data), table.sum(axis=1)
-
-    def _initial_classes(self, setting: Setting, train: Sample, init: Tree | None) -> Ints:
-        """Class of each leaf before training."""
-        n_classes = self.problem.n_classes
-        if init is None:
-            weight: Array = np.bincount(train.y, train.weight, n_classes)
-            return deal_classes(weight, self.topology.n_leaves, proportional=setting.proportional)
-        if init.is_classifier and init.class_names == self.data.class_names:
-            return init.leaf_class
-        return frequencies(self.topology, count_classes(init, train, n_classes)).argmax(axis=1)
 
 
 class RegressionTask(_OurTask[RegressionParameters]):
@@ -379,7 +367,7 @@ class RegressionTask(_OurTask[RegressionParameters]):
         if self.recipe.closed_form:
             return self._refit(tree, train, held, LEAF_FITS if chosen is None else (chosen,))
         if trained is None:
-            model = self._ridge(tree, train, augmented=False, penalties=(1.0,)).leaves[0]
+            model = self._ridge(tree, train, augmented=False, penalties=(1.0,))[0][0]
         else:
             model = trained.leaves.astype(np.float64).reshape(tree.n_leaves, self.problem.n_outputs, -1)
         losses = self._losses(tree, [model], train, train if held is None else held)
@@ -430,15 +418,15 @@ class RegressionTask(_OurTask[RegressionParameters]):
         for augmented in (False, True):
             penalties = tuple(leaf_fit.penalty for leaf_fit in leaf_fits if leaf_fit.augmented == augmented)
             if penalties:
-                paths = self._ridge(tree, train, augmented=augmented, penalties=penalties)
-                models += list(paths.leaves)
-                losses += list(paths.left_out)
+                fitted, left_out = self._ridge(tree, train, augmented=augmented, penalties=penalties)
+                models += list(fitted)
+                losses += list(left_out)
         if held is not None:
             losses = self._losses(tree, models, train, held)
         best = int(np.argmin(losses))
         return Candidate(self._tree(tree, models[best], train), (float(losses[best]),), leaf_fits[best])
 
-    def _ridge(self, tree: Tree, train: Sample, **choices: Any) -> Any:
+    def _ridge(self, tree: Tree, train: Sample, **choices: Any) -> tuple[Floats, Floats]:
         return ridge_paths(tree, self._standard(train), self.data.scaling, linear=self.problem.linear, **choices)
 
     def _losses(self, tree: Tree, models: Sequence[Floats], train: Sample, judges: Sample) -> list[float]:
@@ -465,15 +453,8 @@ class RegressionTask(_OurTask[RegressionParameters]):
 def fold_leaves(tree: Tree, model: Floats, guard: tuple[Floats | None, Floats | None], data: TrainingData) -> Tree:
     """Give a tree leaf models that were fitted in training coordinates, folded to raw inputs and targets.
 
-    Parameters
-    ----------
-    tree : Tree
-        Its splits are kept.
-    model : array of shape (n_leaves, n_outputs, n_features + 1), or (n_leaves, n_outputs, 1) for constants
-    guard : pair of arrays (n_leaves, n_outputs), or (None, None)
-        Bounds of the outputs.
-    data : TrainingData
-        Scaling of features and targets, and names.
+    The models have shape (n_leaves, n_outputs, n_features + 1), or (n_leaves, n_outputs, 1) for constants; the guard
+    is the lower and upper bound of the outputs, (n_leaves, n_outputs) each.
     """
     n_leaves, n_outputs, n_columns = model.shape
     center, scale = data.target_scale
@@ -508,18 +489,12 @@ def deal_classes(class_weight: Floats, n_leaves: int, *, proportional: bool) -> 
     return order[[c for _, c in sorted(positions)]]
 
 
+@dataclass(frozen=True)
 class ReassignLeaves(Callback):
-    """When the annealing ends, give each leaf the class of most of its rows; a class may lose all its leaves.
+    """When the annealing ends, give each leaf the class of most of its rows; a class may lose all its leaves."""
 
-    Parameters
-    ----------
-    rows : Rows
-        The training rows in training coordinates.
-    n_classes : int
-    """
-
-    def __init__(self, rows: Rows, n_classes: int) -> None:
-        self.rows, self.n_classes = rows, n_classes
+    rows: Rows
+    n_classes: int
 
     def on_epoch(self, context: Context) -> None:
         """Reassign once, between the last epoch with a temperature and the first without."""

@@ -58,17 +58,9 @@ def classification_loss(rows: Rows, children: Ints, leaf_class: Ints, splits: Fl
 def classification_gradients(
     batch: Rows, children: Ints, leaf_class: Ints, splits: Floats, loss: ClassLoss, gradient: Floats
 ) -> float:
-    """Write the gradient of the mean loss of a batch by ``splits``; return the weighted sum of the losses.
+    """Write the gradient of the mean loss of a batch by ``splits``, both of shape (splits, features + 1).
 
-    Parameters
-    ----------
-    batch : Rows
-        As :func:`~dtsemnet.kernels.rows.gather` returns it.
-    children : (splits, 2)
-    leaf_class : (leaves,)
-        Class of each leaf.
-    splits, gradient : (splits, features + 1)
-    loss : ClassLoss
+    Returns the weighted sum of the losses.
     """
     total, scores, node, pooled, exp_sum, chosen = _forward(batch, children, leaf_class, splits, loss)
     n_splits, mean = len(splits), splits.dtype.type(len(batch.X))

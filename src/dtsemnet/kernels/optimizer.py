@@ -47,23 +47,7 @@ def adam(
     l1: float = 0.0,
     scale: float = 1.0,
 ) -> None:
-    """Take one step, in place.
-
-    Parameters
-    ----------
-    parameter : Moments
-    gradient : array of the shape of the parameters
-    n_steps : int
-        Number of this step, from 1.
-    rate : float
-        Learning rate.
-    decay : float
-        Weight decay, multiplied by the rate.
-    l1 : float
-        Penalty on absolute values.
-    scale : float
-        The gradient is multiplied by this number first, as :func:`clip_scale` gives it.
-    """
+    """Take the step ``n_steps``, counted from 1, in place; the gradient is first multiplied by ``scale``."""
     value, first, second = parameter.value, parameter.first, parameter.second
     real = value.dtype.type
     # Bias correction moved from the moments to the step size and epsilon: the same numbers, fewer operations.

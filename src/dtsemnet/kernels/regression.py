@@ -52,18 +52,13 @@ SQUARED_ERROR, ABSOLUTE_ERROR, HUBER, QUANTILE = LOSSES.values()
 
 
 class RegressionLoss(NamedTuple):
-    """The settings of the loss."""
+    """The settings of the loss: numbers from ``SELECTORS`` and ``LOSSES``, a positive temperature of the softmax."""
 
     selector: int
-    """One of ``SELECTORS``."""
     k: int
-    """Leaves that take part in a prediction, for Top-k."""
     temperature: float
-    """Temperature of the softmax over leaves; positive."""
     loss: int
-    """One of ``LOSSES``."""
     parameter: float
-    """The residual from which Huber's loss is linear, or the quantile."""
 
 
 @kernel
@@ -87,17 +82,7 @@ def regression_gradients(
     split_gradient: Floats,
     leaf_gradient: Floats,
 ) -> float:
-    """Write the gradients of the mean loss of a batch by ``splits`` and ``leaves``; return the sum of the losses.
-
-    Parameters
-    ----------
-    batch : Rows
-        As :func:`~dtsemnet.kernels.rows.gather` returns it.
-    children : (splits, 2)
-    splits, split_gradient : (splits, features + 1)
-    leaves, leaf_gradient : (leaves * outputs, features + 1 or 1)
-    loss : RegressionLoss
-    """
+    """Write the gradients of the mean loss of a batch by ``splits`` and ``leaves``; return the sum of the losses."""
     scores, node, output, design = regression_forward(batch, children, splits, leaves)
     total = selected_loss(node[len(splits) :], output, batch.y, batch.weight, loss)
     mean = splits.dtype.type(len(batch.X))
@@ -135,14 +120,7 @@ def regression_forward(
 def selected_loss(logit: Floats, output: Floats, y: Floats, weight: Floats, loss: RegressionLoss) -> float:
     """Return the weighted sum of losses; overwrite ``logit`` and ``output`` with their gradients.
 
-    Parameters
-    ----------
-    logit : (leaves, batch)
-    output : (leaves * outputs, batch)
-        The outputs of a leaf are neighbours.
-    y : (batch, outputs)
-    weight : (batch,)
-    loss : RegressionLoss
+    Shapes: ``logit`` (leaves x batch), ``output`` (leaves * outputs x batch), ``y`` (batch x outputs).
     """
     n_leaves, temperature = len(logit), loss.temperature
     if loss.selector == AUGMENTED:

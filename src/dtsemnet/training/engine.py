@@ -1,14 +1,8 @@
 """What an engine is: it holds rows and parameters, and trains the parameters for one epoch at a time.
 
-The parts of the contract:
-
-- a *problem* (:class:`Classification` or :class:`Regression`) says what the
-  leaves hold and what the loss is;
-- *parameters* (:class:`ClassParameters` or :class:`RegressionParameters`) are
-  the numbers that are trained, in the coordinates of the rows;
-- a :class:`Step` holds the settings of one epoch: learning rates, k,
-  temperature, q;
-- :class:`Penalties` are the same in every epoch.
+A problem says what the leaves hold and what the loss is. Parameters are the
+numbers that are trained, in the coordinates of the rows. A :class:`Step` holds
+the settings of one epoch; :class:`Penalties` are the same in every epoch.
 
 The training loop needs the four methods of :class:`Engine` and nothing else, so
 that any method that trains in epochs can use it. The two engines of DTSemNet,

@@ -224,10 +224,9 @@ class Checkpoint:
         def part(prefix: str) -> State:
             return {key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)}
 
-        history, score = History.from_dict(about["history"]), about["score"]
-        return Saved(
-            part("state/"), part("best/") or None, about["rng"], history, None if score is None else tuple(score)
-        )
+        history = History.from_dict(about["history"])
+        score = None if about["score"] is None else tuple(about["score"])
+        return Saved(part("state/"), part("best/") or None, about["rng"], history, score)
 
 
 def _fingerprint(engine: Engine, phases: Sequence[Phase], rng: np.random.Generator, n_samples: int) -> str:

@@ -134,7 +134,7 @@ class Phase:
         """Settings of one epoch, counted from the start of the phase."""
 
         def now(value: float | Schedule) -> float:
-            return _as_schedule(value)(epoch, self.n_epochs)
+            return value(epoch, self.n_epochs) if callable(value) else value
 
         return Step(
             learning_rate=now(self.learning_rate),
@@ -183,8 +183,3 @@ def algorithm_1(
         Phase(n_augmented, 0.0, leaf_learning_rate, selector="augmented"),
         Phase(n_actual, 0.0, leaf_learning_rate),
     )
-
-
-def _as_schedule(value: float | Schedule) -> Schedule:
-    """Turn a number into the schedule that always returns it."""
-    return value if callable(value) else Constant(value)

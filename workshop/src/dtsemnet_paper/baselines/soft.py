@@ -368,12 +368,11 @@ class SoftTask(GradientTask[Setting]):
 
     def number_leaves(self, tree: Tree, leaves: Floats, train: Sample) -> Tree:
         """Fit the leaves to the rows that reach them."""
-        paths = ridge_paths(
+        models, left_out = ridge_paths(
             tree, train.with_targets(self.data.standardise(train.y)), self.data.scaling, linear=self.linear,
             augmented=False, penalties=PENALTIES if self.linear else PENALTIES[:1],
         )  # fmt: skip
-        model = paths.leaves[int(np.argmin(paths.left_out))]
-        return self.guarded(tree, model.reshape(len(leaves), -1), train)
+        return self.guarded(tree, models[np.argmin(left_out)].reshape(len(leaves), -1), train)
 
     def fill(
         self,
