@@ -13,7 +13,7 @@ from typing import Any
 import scipy.linalg.cython_blas  # noqa: F401
 from threadpoolctl import threadpool_limits
 
-from dtsemnet.versions import versions
+from dtsemnet import versions
 
 __all__ = ["best_times", "cpu_time", "machine", "one_thread", "table"]
 

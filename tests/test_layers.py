@@ -13,20 +13,18 @@ import dtsemnet
 PACKAGE = Path(dtsemnet.__file__).parent
 ROOMS = {
     "arrays": "",
-    "interrupts": "",
-    "versions": "",
     "kernels": "arrays",
     "tree": "arrays kernels",
     "nn": "arrays kernels tree",
     "training": "arrays kernels tree nn",
     "fit": "arrays kernels tree nn training",
-    "estimators": "arrays kernels tree nn training fit versions",
+    "estimators": "arrays kernels tree nn training fit",
     "export": "arrays kernels tree",
     "plot": "arrays kernels tree",
     "explorer": "arrays kernels tree",
     "verify": "arrays kernels tree",
-    "rl": "arrays kernels tree nn training fit estimators plot versions",
-    "cli": "arrays tree estimators export plot explorer verify rl interrupts versions",
+    "rl": "arrays kernels tree nn training fit estimators plot",
+    "cli": "arrays tree estimators export plot explorer verify rl",
 }
 """What each room may import. The rooms that read a model alone (export to verify) do not know each other."""
 

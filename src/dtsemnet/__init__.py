@@ -31,3 +31,29 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted([*globals(), *_HOME])
+
+
+def versions(*names: str) -> dict[str, str | None]:
+    """Look up versions of packages, as model files, records and ``dtsemnet info`` state them.
+
+    ``"python"`` and ``"machine"`` (the architecture of the processor) are known as well. A package that is not
+    installed has the version None.
+
+    Examples
+    --------
+    >>> versions("dtsemnet", "a-package-that-does-not-exist")  # doctest: +ELLIPSIS
+    {'dtsemnet': '...', 'a-package-that-does-not-exist': None}
+    """
+    import platform
+    from importlib import metadata
+
+    # A checkout may be newer than the metadata of its installation.
+    known = {"dtsemnet": __version__, "python": platform.python_version(), "machine": platform.machine()}
+
+    def version(name: str) -> str | None:
+        try:
+            return known.get(name) or metadata.version(name)
+        except metadata.PackageNotFoundError:
+            return None
+
+    return {name: version(name) for name in names}

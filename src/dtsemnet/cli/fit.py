@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dtsemnet.cli.output import check_output, columns, counted, number, print_json, quoted, remark, say
-from dtsemnet.interrupts import interruptible
+from dtsemnet.cli.output import check_output, columns, counted, interruptible, number, print_json, quoted, remark, say
 
 if TYPE_CHECKING:
     from dtsemnet import Model

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from dtsemnet import versions
 from dtsemnet.cli.output import columns, print_json, say
-from dtsemnet.versions import versions
 
 __all__ = ["EXAMPLES", "run"]
 

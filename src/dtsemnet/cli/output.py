@@ -13,8 +13,11 @@ import importlib
 import io
 import json
 import math
+import signal
+import threading
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +32,7 @@ __all__ = [
     "columns",
     "counted",
     "guarded",
+    "interruptible",
     "number",
     "print_json",
     "quoted",
@@ -67,6 +71,48 @@ def guarded(run: Callable[..., None], *, debug: bool) -> Callable[..., None]:
             raise typer.Exit(1) from None
 
     return guard
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Raise ``KeyboardInterrupt`` after a Ctrl-C, even if the code inside catches that exception.
+
+    Training takes a Ctrl-C as "stop here and keep the best tree so far". That is right for a person at a prompt and
+    wrong for a program that writes files or records: a tree that was cut short is no result. Only the main thread
+    receives signals; in other threads this does nothing.
+
+    Examples
+    --------
+    >>> import contextlib
+    >>> try:
+    ...     with interruptible(), contextlib.suppress(KeyboardInterrupt):
+    ...         signal.raise_signal(signal.SIGINT)
+    ... except KeyboardInterrupt:
+    ...     print("interrupted")
+    interrupted
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    pressed = threading.Event()
+
+    def interrupt(*_: object) -> None:
+        pressed.set()
+        raise _Interrupted
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    except _Interrupted:
+        raise KeyboardInterrupt from None
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if pressed.is_set():  # the code inside caught even that
+        raise KeyboardInterrupt
+
+
+class _Interrupted(BaseException):
+    """Not a KeyboardInterrupt, which training catches."""
 
 
 def say(text: str = "", *, style: str = "") -> None:

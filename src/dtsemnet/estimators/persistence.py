@@ -17,11 +17,11 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from dtsemnet import versions
 from dtsemnet.kernels.regression import LOSSES
 from dtsemnet.training import History
 from dtsemnet.tree import Identity, Model, load_document
 from dtsemnet.tree.topology import MAX_DEPTH
-from dtsemnet.versions import versions
 
 __all__ = ["LEGAL", "Rule", "check_parameters", "describe", "number", "one_of", "or_none", "restore", "whole"]
 

@@ -22,12 +22,12 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback, CallbackList
 from stable_baselines3.common.vec_env import VecNormalize
 
+from dtsemnet import versions
 from dtsemnet.rl.checkpoints import CheckpointCallback
 from dtsemnet.rl.evaluation import JUDGING_EPISODES, JUDGING_SEEDS, TEST_SEEDS, evaluate, is_tree, summary
 from dtsemnet.rl.extraction import policy_tree
 from dtsemnet.tree import Model
 from dtsemnet.tree.file import write_atomically
-from dtsemnet.versions import versions
 
 __all__ = [
     "CHECKPOINT",

@@ -26,8 +26,8 @@ from typing import Any, NamedTuple, TypeAlias
 import joblib
 from threadpoolctl import threadpool_limits
 
-from dtsemnet.interrupts import interruptible
-from dtsemnet.versions import versions
+from dtsemnet import versions
+from dtsemnet.cli.output import interruptible
 
 __all__ = [
     "Job",

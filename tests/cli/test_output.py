@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from dtsemnet.interrupts import interruptible
+from dtsemnet.cli.output import interruptible
 
 
 def test_ctrl_c_ends_a_fit_that_would_go_on_by_itself() -> None:
