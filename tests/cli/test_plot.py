@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from cli.conftest import Run
-from dtsemnet.cli.plot import PICTURES
+from dtsemnet.cli.plot import Picture
 
 
-@pytest.mark.parametrize("picture", PICTURES)
+@pytest.mark.parametrize("picture", Picture)
 @pytest.mark.parametrize(("name", "table"), [("people", "people"), ("bare", "ab")])
 def test_pictures(picture: str, name: str, table: str, run: Run) -> None:
     done = run("plot", f"@{name}.json", picture, "--data", f"@{table}.csv", "--out", "figure.png")

@@ -22,7 +22,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib.metadata import entry_points
 from typing import Annotated, Any
 
@@ -49,9 +49,6 @@ VERBS = {
 }
 """Module of each verb of this distribution, in the order of the help."""
 
-ENTRY_POINTS = "dtsemnet.verbs"
-"""Entry point group of the verbs that other distributions add."""
-
 OTHER_DISTRIBUTIONS = {
     "dtsemnet.verbs": {"bench": "dtsemnet-paper"},
     "dtsemnet.rl_verbs": {"list": "dtsemnet-paper", "report": "dtsemnet-paper"},
@@ -63,7 +60,7 @@ class Verbs(TyperGroup):
     """A group of verbs, each imported when it is used or listed: its own and those of other distributions."""
 
     verbs = VERBS
-    entry_points = ENTRY_POINTS
+    entry_points = "dtsemnet.verbs"
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Name the verbs, those of other distributions last."""
@@ -80,7 +77,13 @@ class Verbs(TyperGroup):
             except Exception as error:  # a broken package must not take the other verbs down
                 return _unavailable(cmd_name, _broken(point, error), debug=debug)
         distribution = OTHER_DISTRIBUTIONS.get(self.entry_points, {}).get(cmd_name)
-        return None if distribution is None else _unavailable(cmd_name, _missing(cmd_name, distribution), debug=debug)
+        if distribution is None:
+            return None
+        missing = ModuleNotFoundError(
+            f"the verb {cmd_name!r} is in the package {distribution}, which is not installed; "
+            f"install it by: pip install {distribution} (in a checkout: pip install -e workshop)"
+        )
+        return _unavailable(cmd_name, missing, debug=debug)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Accept ``--debug`` at any position: people add it to the end of the line that failed."""
@@ -133,41 +136,26 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _command(name: str, module: Any, *, debug: bool) -> Any:
-    """Make the command of a verb, or of a group of verbs, from its module."""
+    """Make the command of a verb, or of a group of verbs, which other distributions may add to, from its module."""
+    own = typer.Typer(name=name, add_completion=False, rich_markup_mode="rich")
     if hasattr(module, "VERBS"):
-        return _group(name, module)
-    own = typer.Typer(add_completion=False, rich_markup_mode="rich")
-    own.command(name, help=_help(module, module.run.__doc__))(guarded(module.run, debug=debug))
-    return get_command(own)
-
-
-def _group(name: str, module: Any) -> Any:
-    """Make the command of a group of verbs; other distributions may add to it."""
-    own = typer.Typer(
-        name=name,
-        cls=type("Verbs", (Verbs,), {"verbs": module.VERBS, "entry_points": f"dtsemnet.{name}_verbs"}),
-        add_completion=False,
-        rich_markup_mode="rich",
-        no_args_is_help=True,
-        help=_help(module, module.HELP),
-    )
-    own.callback()(lambda: None)
+        group = type("Verbs", (Verbs,), {"verbs": module.VERBS, "entry_points": f"dtsemnet.{name}_verbs"})
+        own.callback(cls=group, no_args_is_help=True, help=_help(module, module.HELP))(lambda: None)
+    else:
+        own.command(name, help=_help(module, module.run.__doc__))(guarded(module.run, debug=debug))
     return get_command(own)
 
 
 def _unavailable(name: str, error: Exception, *, debug: bool) -> Any:
     """Make a command that only says why it is not available, whatever its arguments."""
-    own = typer.Typer(add_completion=False)
-    any_arguments = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
-    own.command(name, help="Not available here.", context_settings=any_arguments)(guarded(_raise(error), debug=debug))
-    return get_command(own)
 
-
-def _raise(error: Exception) -> Callable[[], None]:
     def run() -> None:
         raise error
 
-    return run
+    own = typer.Typer(add_completion=False)
+    any_arguments = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
+    own.command(name, help="Not available here.", context_settings=any_arguments)(guarded(run, debug=debug))
+    return get_command(own)
 
 
 def _broken(point: Any, error: Exception) -> Exception:
@@ -179,14 +167,6 @@ def _broken(point: Any, error: Exception) -> Exception:
     )
     broken.__cause__ = error
     return broken
-
-
-def _missing(name: str, distribution: str) -> Exception:
-    """What is said of a known verb whose distribution is not installed."""
-    return ModuleNotFoundError(
-        f"the verb {name!r} is in the package {distribution}, which is not installed; "
-        f"install it by: pip install {distribution} (in a checkout: pip install -e workshop)"
-    )
 
 
 def _help(module: Any, words: str) -> str:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dtsemnet.cli.output import check_picture, require, say, size_of, write_picture
 
-__all__ = ["EXAMPLES", "PICTURES", "run"]
+if TYPE_CHECKING:
+    from dtsemnet.cli.models import Loaded, ModelRows
+
+__all__ = ["EXAMPLES", "Picture", "run"]
 
 EXAMPLES = """
 dtsemnet plot model.json tree --out tree.png
@@ -56,67 +58,34 @@ def run(
 
     loaded = load(model)
     table = None if data is None else loaded.read(data, target=target, guess=True)
-    write_picture(PICTURES[picture](Request(loaded, table, row, along)), out, dpi=dpi)
+    write_picture(_draw(picture, loaded, table, row, along).figure, out, dpi=dpi)
     say(f"Picture written to {out} ({size_of(out)}).")
 
 
-class Request(NamedTuple):
-    """What a picture shows."""
+def _draw(picture: Picture, loaded: Loaded, table: ModelRows | None, row: int | None, along: Any) -> Any:
+    """Draw a picture; those that cannot be drawn without rows are refused if there is no table."""
+    from dtsemnet.plot import plot_importance, plot_leaves, plot_regions, plot_tree
 
-    loaded: Any
-    table: Any
-    """Rows, or None."""
-    row: int | None
-    along: tuple[str, str] | None
-
-    def rows(self) -> tuple[Any, Any]:
-        """Columns and target; each None if there is none."""
-        return (None, None) if self.table is None else (self.table.X, self.table.y)
-
-    def needed_rows(self, picture: str) -> tuple[Any, Any]:
-        """Columns and target for a picture that cannot be drawn without them."""
-        if self.table is None:
-            raise ValueError(f"the picture '{picture}' needs rows: add --data FILE.")
-        return self.rows()
-
-
-def _tree(request: Request) -> Any:
-    from dtsemnet.plot import plot_tree
-
-    X, y = request.rows()
-    x = None
-    if request.row is not None:
-        X, y = request.needed_rows("path of a row")
-        if request.row >= len(X):
-            raise ValueError(f"--row {request.row} does not exist: the table has rows 0 to {len(X) - 1}.")
-        x = X.iloc[[request.row]]
-    return plot_tree(request.loaded.model, X, y, x=x).figure
+    model, estimator = loaded.model, loaded.estimator() if picture == Picture.IMPORTANCE else None
+    needs_rows = row is not None if picture == Picture.TREE else estimator is None
+    if table is None and needs_rows:
+        what = "path of a row" if picture == Picture.TREE else picture
+        raise ValueError(f"the picture '{what}' needs rows: add --data FILE.")
+    X, y = (None, None) if table is None else (table.X, table.y)
+    match picture:
+        case Picture.TREE:
+            if row is not None and row >= len(X):
+                raise ValueError(f"--row {row} does not exist: the table has rows 0 to {len(X) - 1}.")
+            return plot_tree(model, X, y, x=None if row is None else X.iloc[[row]])
+        case Picture.REGIONS:
+            return plot_regions(model, X, y, features=along or _important(loaded))
+        case Picture.LEAVES:
+            return plot_leaves(model, X, y)
+        case Picture.IMPORTANCE:  # the file of a bare tree does not state it; rows do
+            return plot_importance(model, X) if estimator is None else plot_importance(estimator)
 
 
-def _regions(request: Request) -> Any:
-    from dtsemnet.plot import plot_regions
-
-    X, y = request.needed_rows("regions")
-    return plot_regions(request.loaded.model, X, y, features=request.along or _important(request.loaded)).figure
-
-
-def _leaves(request: Request) -> Any:
-    from dtsemnet.plot import plot_leaves
-
-    return plot_leaves(request.loaded.model, *request.needed_rows("leaves")).figure
-
-
-def _importance(request: Request) -> Any:
-    from dtsemnet.plot import plot_importance
-
-    estimator = request.loaded.estimator()
-    if estimator is not None:
-        return plot_importance(estimator).figure
-    X, _ = request.needed_rows("importance")  # the file of a bare tree does not state it; rows do
-    return plot_importance(request.loaded.model, X).figure
-
-
-def _important(loaded: Any) -> list[str]:
+def _important(loaded: Loaded) -> list[str]:
     """Name the two most important columns of numbers; the first two if the file does not state importances."""
     columns, estimator = loaded.model.encoder.columns, loaded.estimator()
     share = [0.0] * len(columns) if estimator is None else estimator.feature_importances_.tolist()
@@ -124,12 +93,3 @@ def _important(loaded: Any) -> list[str]:
     if len(numeric) < 2:
         raise ValueError("the picture 'regions' needs two columns of numbers; this model has fewer.")
     return [columns[j].name for j in sorted(numeric, key=lambda j: -share[j])[:2]]
-
-
-PICTURES: dict[Picture, Callable[[Request], Any]] = {
-    Picture.TREE: _tree,
-    Picture.REGIONS: _regions,
-    Picture.LEAVES: _leaves,
-    Picture.IMPORTANCE: _importance,
-}
-"""What draws each picture."""
