@@ -71,7 +71,8 @@ def _draw(picture: Picture, loaded: Loaded, table: ModelRows | None, row: int | 
     if table is None and needs_rows:
         what = "path of a row" if picture == Picture.TREE else picture
         raise ValueError(f"the picture '{what}' needs rows: add --data FILE.")
-    X, y = (None, None) if table is None else (table.X, table.y)
+    X: Any = None if table is None else table.X
+    y = None if table is None else table.y
     match picture:
         case Picture.TREE:
             if row is not None and row >= len(X):
