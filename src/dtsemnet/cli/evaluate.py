@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dtsemnet.cli.output import columns, counted, number, print_json, remark, say
+from dtsemnet.cli.output import ModelArgument, TargetOption, columns, counted, number, print_json, remark, say
 
 if TYPE_CHECKING:
     from dtsemnet.arrays import Floats, Ints
-    from dtsemnet.tree import LeafSurvey
 
 __all__ = ["EXAMPLES", "class_scores", "regression_scores", "run"]
 
@@ -26,13 +25,11 @@ MOST_CLASSES = 12
 
 
 def run(
-    model: Annotated[Path, typer.Argument(help="Model file.", metavar="MODEL")],
+    model: ModelArgument,
     data: Annotated[
         Path, typer.Argument(help="CSV or Parquet file with the columns of training and the target.", metavar="DATA")
     ],
-    target: Annotated[
-        str | None, typer.Option(help="Column with the true answers; by default that of fit.", metavar="COLUMN")
-    ] = None,
+    target: TargetOption = None,
     leaves: Annotated[bool, typer.Option("--leaves", help="Add a table with one line per leaf.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print figures as JSON.")] = False,
 ) -> None:
@@ -113,12 +110,14 @@ def _score_classes(model: Any, table: Any) -> dict[str, Any]:
     confusion = np.zeros((len(names) + 1, len(names)), dtype=np.int64)
     np.add.at(confusion, (codes, predicted), 1)
     true = [*names, "(unknown)"] if confusion[-1].any() else names
-    answers = [{"answer": names[code]} for code in model.tree.leaf_class]
-    accuracy = [{"accuracy": n / total if total else None} for n, total in zip(survey.n_correct, survey.count)]
+    accuracy = [n / total if total else None for n, total in zip(survey.n_correct, survey.count)]
     return {
         "scores": class_scores(codes, predicted, model.predict_proba(table.X)),
         "confusion": {"true": true, "predicted": names, "rows": confusion[: len(true)].tolist()},
-        "leaves": [leaf | answer | score for leaf, answer, score in zip(_leaf_rows(survey), answers, accuracy)],
+        "leaves": [
+            {"leaf": leaf, "rows": int(survey.count[leaf]), "answer": names[code], "accuracy": accuracy[leaf]}
+            for leaf, code in enumerate(model.tree.leaf_class)
+        ],
     }
 
 
@@ -135,18 +134,14 @@ def _score_numbers(model: Any, table: Any) -> dict[str, Any]:
     assert survey.target is not None
     assert survey.mean_target is not None
     assert survey.squared_error is not None
-    figures = zip(survey.mean_target[:, 0].tolist(), np.sqrt(survey.squared_error[:, 0]).tolist())
+    figures = survey.count, survey.mean_target[:, 0], np.sqrt(survey.squared_error[:, 0])
     return {
         "scores": regression_scores(survey.target[:, 0], survey.prediction[:, 0]),
         "leaves": [
-            leaf | ({"mean target": mean, "RMSE": error} if leaf["rows"] else {"mean target": None, "RMSE": None})
-            for leaf, (mean, error) in zip(_leaf_rows(survey), figures)
+            {"leaf": leaf, "rows": rows, "mean target": mean, "RMSE": error}
+            for leaf, (rows, mean, error) in enumerate(zip(*(figure.tolist() for figure in figures)))
         ],
     }
-
-
-def _leaf_rows(survey: LeafSurvey) -> list[dict[str, Any]]:
-    return [{"leaf": leaf, "rows": n_rows} for leaf, n_rows in enumerate(survey.count.tolist())]
 
 
 def _show(figures: dict[str, Any], *, leaves: bool) -> None:
@@ -162,9 +157,8 @@ def _show(figures: dict[str, Any], *, leaves: bool) -> None:
         )
     if leaves:
         say()
-        names = list(figures["leaves"][0])
         cells = [
             [number(cell) if isinstance(cell, float) or cell is None else str(cell) for cell in line.values()]
             for line in figures["leaves"]
         ]
-        columns(names, cells)
+        columns(list(figures["leaves"][0]), cells)

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from dtsemnet.cli.output import ModelArgument, print_json
+
 __all__ = ["EXAMPLES", "run"]
 
 EXAMPLES = """
@@ -17,7 +19,7 @@ dtsemnet explain model.json data.csv --row 3 --json
 
 
 def run(
-    model: Annotated[Path, typer.Argument(help="Model file.", metavar="MODEL")],
+    model: ModelArgument,
     data: Annotated[Path, typer.Argument(help="CSV or Parquet file with the columns of training.", metavar="DATA")],
     row: Annotated[int, typer.Option(help="Row of the table, counted from 0.", min=0, metavar="N")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the explanation as JSON.")] = False,
@@ -27,7 +29,6 @@ def run(
     The other rows of the table are the background that a linear leaf is compared with.
     """
     from dtsemnet.cli.models import load
-    from dtsemnet.cli.output import print_json
     from dtsemnet.export.readable.explain import explain
 
     loaded = load(model)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dtsemnet.cli.output import check_output, say, size_of
+from dtsemnet.cli.output import ModelArgument, TargetOption, check_output, say, size_of
 
 __all__ = ["EXAMPLES", "run"]
 
@@ -18,12 +18,10 @@ dtsemnet explore model.json --data data.csv --target y --out tree.html --open
 
 
 def run(
-    model: Annotated[Path, typer.Argument(help="Model file.", metavar="MODEL")],
+    model: ModelArgument,
     out: Annotated[Path, typer.Option(help="Page to write.", metavar="FILE")],
     data: Annotated[Path | None, typer.Option(help="Table whose rows go into the page.", metavar="FILE")] = None,
-    target: Annotated[
-        str | None, typer.Option(help="Column with the true answers; by default that of fit.", metavar="COLUMN")
-    ] = None,
+    target: TargetOption = None,
     max_rows: Annotated[int, typer.Option(help="Rows of the table in the page, at most.", min=0, metavar="N")] = 1000,
     title: Annotated[
         str | None, typer.Option(help="Title of the page; by default the name of the file.", metavar="TEXT")

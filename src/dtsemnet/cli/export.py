@@ -13,7 +13,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from dtsemnet.cli.output import check_output, print_json, remark, say, size_of
+from dtsemnet.cli.output import ModelArgument, check_output, print_json, remark, say, size_of
 
 __all__ = ["EXAMPLES", "FORMS", "Form", "FormName", "run"]
 
@@ -69,7 +69,7 @@ FORMS = {
 
 
 def run(
-    model: Annotated[Path, typer.Argument(help="Model file.", metavar="MODEL")],
+    model: ModelArgument,
     to: Annotated[
         FormName,
         typer.Option(help="; ".join(f"{name}: {form.what}" for name, form in FORMS.items()) + ".", metavar="FORM"),
@@ -102,8 +102,9 @@ def run(
     X = None if data is None else loaded.read(data).X
     export = importlib.import_module("dtsemnet.export")
     result = getattr(export, FORMS[to].function)(loaded.model, X, **options)
-    # A program was checked; a text or a drawing is only for reading.
-    content, check = (result.content, _check(result)) if isinstance(result, export.Artefact) else (str(result), "")
+    content, check = str(result), ""  # a text or a drawing is only for reading; a program was checked
+    if isinstance(result, export.Artefact):
+        content, check = result.content, str(result.report or "not checked, as nothing here can run it")
     if out is not None:
         write_atomically(out, content)
         if as_json:
@@ -116,8 +117,3 @@ def run(
     print(content, end="" if content.endswith("\n") else "\n")
     if check:
         remark(f"{check}.")
-
-
-def _check(artefact: Any) -> str:
-    """Say what the exporter's own check found."""
-    return "not checked, as nothing here can run it" if artefact.report is None else str(artefact.report)

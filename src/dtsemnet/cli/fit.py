@@ -102,7 +102,7 @@ def run(
             data, target, task=task.value, test=test, test_fraction=test_fraction, validation=validation,
             drop=drop or [], categorical=categorical or [], seed=seed,
         )  # fmt: skip
-        for text in table.remarks:
+        for text in table.train.remarks:
             remark(text)
         options: dict[str, Any] = {
             "max_depth": depth if depth is not None else 2 if data is None else 4,
@@ -160,7 +160,7 @@ def _fit(table: SplitTable, options: dict[str, Any]) -> tuple[Any, dict[str, Any
         "classes": list(model.class_names) if classes else None,
         "rows": {"train": len(train), "test": 0 if table.test is None else len(table.test)},
         "columns": len(train.names), "seed": options["random_state"], "dtsemnet": ours, "cart": theirs,
-        "remarks": list(table.remarks),
+        "remarks": list(train.remarks),
     }  # fmt: skip
     return estimator, figures
 
@@ -224,19 +224,11 @@ def _show(table: SplitTable, figures: dict[str, Any], data: Path | None, out: Pa
         say("The leaves of dtsemnet are linear models, those of CART constants.", style="dim")
     say()
     say(f"Model written to {out}. What to do with it:")
-    for line in _next(data, figures["target"], out):
-        say(f"  {line}", style="cyan")
-
-
-def _next(data: Path | None, target: str, out: Path) -> list[str]:
-    model = shlex.quote(str(out))
-    stem = shlex.quote(str(out.with_suffix("")))
-    rows = f" --data {shlex.quote(str(data))} --target {shlex.quote(target)}" if data else ""
-    return [
-        f"dtsemnet show {model}",
-        f"dtsemnet explore {model}{rows} --out {stem}.html",
-        f"dtsemnet export {model} --to c --out {stem}.c",
-    ]
+    model, stem = shlex.quote(str(out)), shlex.quote(str(out.with_suffix("")))
+    options = f" --data {shlex.quote(str(data))} --target {shlex.quote(figures['target'])}" if data else ""
+    say(f"  dtsemnet show {model}", style="cyan")
+    say(f"  dtsemnet explore {model}{options} --out {stem}.html", style="cyan")
+    say(f"  dtsemnet export {model} --to c --out {stem}.c", style="cyan")
 
 
 def _classes(names: list[Any] | None) -> str:

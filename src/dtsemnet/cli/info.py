@@ -81,11 +81,7 @@ def _show(facts: dict[str, Any]) -> None:
     for name, value in lines:
         say(f"{name:<{width}}   {value}")
     say()
-    columns(
-        ["column", "read as"],
-        [[column["name"], _kind(column)] for column in facts["columns"]],
-        words=True,
-    )
+    columns(["column", "read as"], [[column["name"], _kind(column)] for column in facts["columns"]], words=True)
 
 
 def _kind(column: dict[str, Any]) -> str:

@@ -7,7 +7,6 @@ texts are read as text, so that "7" in training is not the number 7 here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -76,8 +75,12 @@ class Loaded:
                 remark(line)
         X = self._columns(frame, path)
         for column in model.encoder.columns:
-            if column.categories:
-                _remark_unknown_values(X[column.name], column.categories)
+            known = X[column.name].isna() | X[column.name].isin(list(column.categories or []))
+            if column.categories and not known.all():
+                unknown = X.loc[~known, column.name]
+                some = ", ".join(quoted(value) for value in unknown.unique()[:3])
+                rows = counted(len(unknown), "row")
+                remark(f"column {quoted(column.name)}: {rows} with values unknown to the model ({some}).")
         return ModelRows(whole, X, y)
 
     def _columns(self, frame: Any, path: Path) -> Any:
@@ -99,12 +102,3 @@ def load(path: Path) -> Loaded:
         return Loaded(path, load_document(path))
     except ValueError as error:
         raise ValueError(f"model file {quoted(path)} cannot be read: {error}") from error
-
-
-def _remark_unknown_values(values: Any, categories: Sequence[Any]) -> None:
-    unknown = values[~values.isna() & ~values.isin(list(categories))]
-    if len(unknown):
-        some = ", ".join(quoted(value) for value in unknown.unique()[:3])
-        remark(
-            f"column {quoted(values.name)}: {counted(len(unknown), 'row')} with values unknown to the model ({some})."
-        )

@@ -19,7 +19,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 import typer
 from rich.console import Console
@@ -27,6 +27,8 @@ from rich.markup import escape
 from rich.table import Table
 
 __all__ = [
+    "ModelArgument",
+    "TargetOption",
     "check_output",
     "check_picture",
     "columns",
@@ -41,6 +43,11 @@ __all__ = [
     "say",
     "size_of",
     "write_picture",
+]
+
+ModelArgument: TypeAlias = Annotated[Path, typer.Argument(help="Model file.", metavar="MODEL")]
+TargetOption: TypeAlias = Annotated[
+    str | None, typer.Option(help="Column with the true answers; by default that of fit.", metavar="COLUMN")
 ]
 
 PICTURES = (".png", ".svg", ".pdf")
@@ -62,7 +69,7 @@ def guarded(run: Callable[..., None], *, debug: bool) -> Callable[..., None]:
         except (typer.Exit, typer.BadParameter, BrokenPipeError):  # typer handles these
             raise
         except KeyboardInterrupt:
-            _complain("interrupted; nothing was written.", "")
+            _complain("interrupted; nothing was written.")
             raise typer.Exit(130) from None
         except Exception as error:
             if debug:
@@ -235,7 +242,7 @@ def _console(*, stderr: bool = False) -> Console:
     return console
 
 
-def _complain(text: str, hint: str) -> None:
+def _complain(text: str, hint: str = "") -> None:
     console = _console(stderr=True)
     console.print(f"[bold red]error:[/] {escape(text)}", soft_wrap=True)
     if hint:

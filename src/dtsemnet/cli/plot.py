@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dtsemnet.cli.output import check_picture, require, say, size_of, write_picture
+from dtsemnet.cli.output import ModelArgument, TargetOption, check_picture, require, say, size_of, write_picture
 
 if TYPE_CHECKING:
     from dtsemnet.cli.models import Loaded, ModelRows
@@ -34,13 +34,11 @@ class Picture(StrEnum):
 
 
 def run(
-    model: Annotated[Path, typer.Argument(help="Model file.", metavar="MODEL")],
+    model: ModelArgument,
     picture: Annotated[Picture, typer.Argument(help="What to draw.")],
     out: Annotated[Path, typer.Option(help="Picture to write: .png, .svg or .pdf.", metavar="FILE")],
     data: Annotated[Path | None, typer.Option(help="Table whose rows are shown.", metavar="FILE")] = None,
-    target: Annotated[
-        str | None, typer.Option(help="Column with the true answers; by default that of fit.", metavar="COLUMN")
-    ] = None,
+    target: TargetOption = None,
     row: Annotated[
         int | None, typer.Option(help="Row of the table whose path is drawn, from 0.", min=0, metavar="N")
     ] = None,

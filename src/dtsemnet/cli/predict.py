@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dtsemnet.cli.output import check_output, counted, print_json, quoted, require, say
+from dtsemnet.cli.output import ModelArgument, check_output, counted, print_json, quoted, require, say
 
 __all__ = ["EXAMPLES", "run"]
 
@@ -20,7 +20,7 @@ cat new.csv | dtsemnet predict model.json -
 
 
 def run(
-    model: Annotated[Path, typer.Argument(help="Model file.", metavar="MODEL")],
+    model: ModelArgument,
     data: Annotated[
         Path,
         typer.Argument(help="CSV or Parquet file with the columns of training; -: CSV from stdin.", metavar="DATA"),

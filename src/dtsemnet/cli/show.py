@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from dtsemnet.cli.output import ModelArgument, check_output, say
+
 __all__ = ["EXAMPLES", "run"]
 
 EXAMPLES = """
@@ -17,7 +19,7 @@ dtsemnet show model.json --digits 2 --out tree.txt
 
 
 def run(
-    model: Annotated[Path, typer.Argument(help="Model file.", metavar="MODEL")],
+    model: ModelArgument,
     data: Annotated[
         Path | None, typer.Option(help="Table whose rows are counted in each leaf.", metavar="FILE")
     ] = None,
@@ -30,7 +32,6 @@ def run(
     A row goes to [bold]yes[/] if the inequality holds.
     """
     from dtsemnet.cli.models import load
-    from dtsemnet.cli.output import check_output, say
     from dtsemnet.export import to_text
     from dtsemnet.tree.file import write_atomically
 

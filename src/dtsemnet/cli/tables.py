@@ -26,7 +26,6 @@ from dtsemnet.cli.output import counted, quoted, require
 __all__ = [
     "LabelledRows",
     "SplitTable",
-    "embedded",
     "pick",
     "prepare",
     "read_split_table",
@@ -65,15 +64,6 @@ class LabelledRows:
         return replace(self, X=X, y=self.y[rows])
 
 
-def embedded() -> LabelledRows:
-    """Return the table that is used if none is named: iris, as scikit-learn ships it."""
-    from sklearn.datasets import load_iris
-
-    found = load_iris()
-    names = tuple(str(name).removesuffix(" (cm)") for name in found.feature_names)
-    return LabelledRows(found.data, found.target_names.astype(object)[found.target], names)
-
-
 @dataclass(frozen=True)
 class SplitTable:
     """Rows for training, testing and validation, and what is known about their table."""
@@ -88,7 +78,6 @@ class SplitTable:
     train: LabelledRows
     test: LabelledRows | None
     validation: LabelledRows | None
-    remarks: tuple[str, ...]
 
 
 def read_split_table(
@@ -105,12 +94,16 @@ def read_split_table(
 ) -> SplitTable:
     """Read a table to fit a tree to, and set test rows aside; the arguments are the options of ``dtsemnet fit``."""
     if data is None:
-        table, name = embedded(), "iris, a table embedded in scikit-learn"
         if target not in (None, "species") or test or validation or drop or categorical:
             raise ValueError(
                 "--target, --test, --validation, --drop and --categorical need a data file; name one first."
             )
-        target = "species"
+        from sklearn.datasets import load_iris
+
+        iris = load_iris()
+        names = tuple(str(name).removesuffix(" (cm)") for name in iris.feature_names)
+        table = LabelledRows(iris.data, iris.target_names.astype(object)[iris.target], names)
+        target, name = "species", "iris, a table embedded in scikit-learn"
     else:
         whole = read_table(data, text=categorical)
         unknown = [column for column in categorical if column not in whole.columns]
@@ -127,18 +120,11 @@ def read_split_table(
     if test is None:
         train, held = _hold_out(table, test_fraction, seed, by_class=kind == "classification")
         test_rows = f" ({100 * test_fraction:g} %, drawn with seed {seed})" if held is not None else ""
-    return SplitTable(name, target, kind, reason, test_rows, train, held, others[1], table.remarks)
+    return SplitTable(name, target, kind, reason, test_rows, train, held, others[1])
 
 
 def read_table(path: Path, *, text: Iterable[str] = ()) -> Any:
-    """Read a CSV or Parquet file; ``-`` is CSV on standard input.
-
-    Parameters
-    ----------
-    path : Path
-    text : iterable of str
-        Columns read as text, whatever they look like.
-    """
+    """Read a CSV or Parquet file, columns of ``text`` as text whatever they look like; ``-`` is CSV on stdin."""
     if str(path) != "-" and not path.is_file():
         what = "is a folder" if path.is_dir() else "does not exist"
         raise FileNotFoundError(f"data file {quoted(path)} {what}; name a CSV or Parquet file.")
@@ -203,10 +189,8 @@ def _plain_target(y: Any) -> Array:
     kind = y.dtype.kind
     if kind in "mM":
         raise ValueError(f"--target {quoted(y.name)} holds dates; turn it into a number first.")
-    if kind == "b":
-        return np.asarray(y, dtype=bool)
-    if kind in "iu":
-        return np.asarray(y, dtype=np.int64)
+    if kind in "biu":
+        return np.asarray(y, dtype=bool if kind == "b" else np.int64)
     if kind == "f":
         numbers = np.asarray(y, dtype=np.float64)
         whole = np.isfinite(numbers).all() and (numbers == np.round(numbers)).all() and np.abs(numbers).max() < 2**53

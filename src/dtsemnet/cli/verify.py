@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dtsemnet.cli.output import check_output, columns, counted, print_json, quoted, remark, say, size_of
+from dtsemnet.cli.output import ModelArgument, check_output, columns, counted, print_json, quoted, remark, say, size_of
 
 if TYPE_CHECKING:  # imported when the verb runs, so that other verbs start fast
     from dtsemnet.tree import Column, Model
@@ -33,7 +33,7 @@ class Norm(StrEnum):
 
 
 def run(
-    model: Annotated[Path, typer.Argument(help="Model file.", metavar="MODEL")],
+    model: ModelArgument,
     data: Annotated[
         Path | None,
         typer.Option(help="Table whose ranges are the domain, and whose rows are certified.", metavar="FILE"),
