@@ -34,7 +34,7 @@ def test_leaves_hold_what_their_rows_hold(data, tree):
         else:
             assert np.isnan(survey.mean_prediction[leaf]).all()
     first, last = tree.topology.spans
-    for split, total in enumerate(survey.below(survey.count)):
+    for split, total in enumerate(survey.model.tree.topology.sums_below(survey.count)):
         assert total == survey.count[first[split] : last[split]].sum()
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from dtsemnet.arrays import Array
 from dtsemnet.cli.output import counted, quoted, remark
 from dtsemnet.cli.tables import pick, read_table, take_target
-from dtsemnet.tree import Document, Model, as_model, load_document
+from dtsemnet.tree import Document, Model, load_document
 
 __all__ = ["Loaded", "ModelRows", "load"]
 
@@ -42,7 +42,7 @@ class Loaded:
     @property
     def model(self) -> Model:
         """Encoder, tree and output map."""
-        return as_model(self.document.content)
+        return Model.of(self.document.content)
 
     @property
     def target(self) -> str | None:

@@ -32,7 +32,7 @@ from dtsemnet.estimators.encode import as_table, check_rows, fit_encoder
 from dtsemnet.estimators.persistence import Rule, check_parameters
 from dtsemnet.fit.data import Sample, Scaling, TrainingData, merge
 from dtsemnet.fit.fit import fit, train_one_epoch
-from dtsemnet.fit.leaves import constant_tree, count_rows, node_sums
+from dtsemnet.fit.leaves import constant_tree, count_rows
 from dtsemnet.fit.tasks import Candidate, Task
 from dtsemnet.training import History, Phase
 from dtsemnet.tree import Encoder, Identity, Model, Tree
@@ -455,7 +455,7 @@ def _importance(tree: Tree, leaf_weight: Floats, scaling: Scaling, encoder: Enco
     if tree.n_splits:
         size = np.abs(tree.weight) * scaling.std
         share = size / np.maximum(size.sum(axis=1, keepdims=True), np.finfo(float).tiny)
-        by_feature = node_sums(tree.topology, leaf_weight[:, None])[:, 0] @ share
+        by_feature = tree.topology.sums_below(leaf_weight) @ share
     widths = [len(column.feature_names) for column in encoder.columns]
     by_column = np.add.reduceat(by_feature, np.cumsum([0, *widths[:-1]]))
     total = by_column.sum()

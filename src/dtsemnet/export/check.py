@@ -20,7 +20,7 @@ import numpy as np
 from dtsemnet.arrays import Array, Bools, Floats, Ints
 from dtsemnet.export.artefact import Artefact, Predictions
 from dtsemnet.export.probes import probe_rows, read_table
-from dtsemnet.tree import Model, TanhScale, as_model
+from dtsemnet.tree import Model, TanhScale
 
 __all__ = ["ExportError", "CheckReport", "check_export", "checked"]
 
@@ -84,7 +84,7 @@ def check_export(
     """
     if not isinstance(artefact, Artefact):
         raise TypeError(f"artefact must be a program that can be run, got {artefact!r}, which is only for reading.")
-    model = as_model(tree)
+    model = Model.of(tree)
     given = None if X is None else read_table(model, X)
     rows = probe_rows(model, given, n_rows, np.random.default_rng(random_state))
     if given is not None:

@@ -9,7 +9,7 @@ import numpy as np
 from dtsemnet.arrays import Array
 from dtsemnet.export.artefact import Artefact, Predictions
 from dtsemnet.export.check import checked
-from dtsemnet.tree import Tree, as_model
+from dtsemnet.tree import Model, Tree
 from dtsemnet.tree.file import dumps, loads
 
 __all__ = ["to_json"]
@@ -37,11 +37,11 @@ def to_json(tree: Any, X: Any = None) -> Artefact:
     >>> loads(to_json(tree).text) == tree
     True
     """
-    model = as_model(tree)
+    model = Model.of(tree)
     text = dumps(tree if isinstance(tree, Tree) else model)
 
     def answer(rows: Array) -> Predictions:
-        again = as_model(loads(text))
+        again = Model.of(loads(text))
         if again.is_classifier:
             return Predictions(again.apply(rows), again.predict_proba(rows), again.predict(rows))
         output = np.asarray(again.predict(rows), dtype=np.float64).reshape(len(rows), -1)

@@ -35,7 +35,6 @@ __all__ = [
     "frequencies",
     "guard_of",
     "leaves_of",
-    "node_sums",
     "ridge_paths",
     "update_leaves",
 ]
@@ -100,13 +99,6 @@ def count_rows(tree: Tree, sample: Sample) -> Floats:
     return total
 
 
-def node_sums(topology: Topology, table: Floats) -> Floats:
-    """Sum a table over the leaves below each split."""
-    first, last = topology.spans
-    running = np.concatenate([np.zeros((1, table.shape[1])), np.cumsum(table, axis=0)])
-    return running[last] - running[first]
-
-
 def class_tree(tree: Tree, probability: Floats, data: TrainingData) -> Tree:
     """The splits of a tree with class probabilities in the leaves, shape (n_leaves, n_classes)."""
     names = {"feature_names": data.feature_names, "class_names": data.class_names}
@@ -127,7 +119,7 @@ def frequencies(topology: Topology, table: Floats, leaf_class: Ints | None = Non
     frequency = np.tile(total / total.sum(), (topology.n_leaves, 1))
     if topology.n_splits == 0:
         return frequency
-    below = np.maximum(node_sums(topology, table), 0.0)
+    below = np.maximum(topology.sums_below(table), 0.0)
     above[0] = total / total.sum()
     for i, pair in enumerate(topology.children):
         for child in pair:

@@ -7,9 +7,7 @@ except ModuleNotFoundError as error:
         "dtsemnet.plot needs matplotlib, which is not installed; install dtsemnet[plot].", name=error.name
     ) from error
 
-from dtsemnet.plot.history import plot_history
-from dtsemnet.plot.importance import plot_importance
-from dtsemnet.plot.leaves import plot_leaves
+from dtsemnet.plot.charts import plot_history, plot_importance, plot_leaves
 from dtsemnet.plot.regions import plot_regions
 from dtsemnet.plot.tree import plot_tree
 from dtsemnet.plot.weights import plot_weights_image

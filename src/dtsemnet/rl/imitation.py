@@ -28,7 +28,7 @@ from stable_baselines3.dqn.policies import DQNPolicy
 from dtsemnet.arrays import Array
 from dtsemnet.rl.evaluation import act_by, evaluate
 from dtsemnet.rl.training import Clock, Progress
-from dtsemnet.tree import Model, Tree, as_model
+from dtsemnet.tree import Model, Tree
 
 __all__ = ["imitate", "viper"]
 
@@ -209,7 +209,7 @@ def _fit(student: Any, steps: list[Step]) -> Model:
     X, action, weight = (np.array(part) for part in zip(*steps))
     weight = weight + 1e-6 * max(1.0, float(weight.max()))  # all weights would be 0 if no choice mattered
     fitted = clone(student).fit(X, action, weight)
-    return as_model(fitted if hasattr(fitted, "model_") else Tree.from_sklearn(fitted))
+    return Model.of(fitted if hasattr(fitted, "model_") else Tree.from_sklearn(fitted))
 
 
 def _follow(model: Model, env: gym.Env[Any, Any]) -> Callable[[Array], Any]:

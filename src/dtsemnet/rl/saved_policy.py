@@ -20,7 +20,7 @@ from stable_baselines3.common.vec_env import VecNormalize
 from dtsemnet.rl.environments import Configuration, Environment, read_environment
 from dtsemnet.rl.extraction import named_model
 from dtsemnet.rl.recipes import find_recipe, make_training_environments, read_settings
-from dtsemnet.tree import Model, as_model, load_document
+from dtsemnet.tree import Model, load_document
 
 __all__ = ["SavedPolicy", "load_agent", "load_policy"]
 
@@ -99,7 +99,7 @@ def load_policy(path: str | PathLike[str], *, last: bool = False) -> SavedPolicy
         policy: Model | BaseAlgorithm = load_agent(file.parent, _configuration(about), file.stem)
     else:
         document = load_document(file)
-        policy, about = as_model(document.content), about | document.about
+        policy, about = Model.of(document.content), about | document.about
     return SavedPolicy(policy, about.get("environment"), about)
 
 

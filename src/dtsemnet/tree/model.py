@@ -243,6 +243,5 @@ class Model:
         )
 
 
-def as_model(tree: Any) -> Model:
-    """Read a Tree, a Model or a fitted estimator: another name for :meth:`Model.of`."""
-    return Model.of(tree)
+as_model = Model.of
+"""Another name for :meth:`Model.of`."""

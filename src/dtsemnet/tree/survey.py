@@ -1,7 +1,7 @@
 """What rows say about the leaves of a tree: how many reach each leaf, their classes, means and errors.
 
 One survey serves the table, the drawings, the page and the scores of a model, so that their counts
-agree. Every array has one row per leaf; :meth:`LeafSurvey.below` adds the leaves below each split.
+agree. Every array has one row per leaf; :meth:`Topology.sums_below` adds the leaves below each split.
 """
 
 from __future__ import annotations
@@ -137,12 +137,6 @@ class LeafSurvey:
                 order = np.argsort(self.leaf, kind="stable")
                 total[reached] = np.add.reduceat(part[order], starts, axis=0, dtype=np.float64)
         return total
-
-    def below(self, per_leaf: Array) -> Array:
-        """Add the numbers of the leaves below each split, shape (n_splits, ...)."""
-        first, last = self.model.tree.topology.spans
-        running = np.concatenate([np.zeros_like(per_leaf[:1]), np.cumsum(per_leaf, axis=0)])
-        return running[last] - running[first]
 
 
 def leaf_answers(model: Model, survey: LeafSurvey | None = None) -> Floats | None:

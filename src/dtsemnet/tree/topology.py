@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dtsemnet.arrays import Ints
+from dtsemnet.arrays import Array, Ints
 
 __all__ = ["Level", "Paths", "Topology", "MAX_DEPTH"]
 
@@ -150,6 +150,18 @@ class Topology:
             first[i] = first[left] if left >= 0 else ~left
             last[i] = last[right] if right >= 0 else ~right + 1
         return first, last
+
+    def sums_below(self, per_leaf: Array) -> Array:
+        """Add the numbers of the leaves below each split, shape (n_splits, ...).
+
+        Examples
+        --------
+        >>> Topology.complete(2).sums_below(np.array([1, 2, 3, 4]))
+        array([10,  3,  7])
+        """
+        first, last = self.spans
+        running = np.concatenate([np.zeros_like(per_leaf[:1]), np.cumsum(per_leaf, axis=0)])
+        return running[last] - running[first]
 
     def _middle(self, split: int) -> int:
         left = self.children[split, 0]

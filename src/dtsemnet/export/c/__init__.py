@@ -30,7 +30,7 @@ from dtsemnet.export.c import compiler
 from dtsemnet.export.c.literals import Identifiers, check_name, comment, number_literal, string_literal
 from dtsemnet.export.check import checked
 from dtsemnet.kernels.routing import LANES
-from dtsemnet.tree import Column, Model, TanhScale, as_model
+from dtsemnet.tree import Column, Model, TanhScale
 
 __all__ = ["Generated", "assemble", "generate", "to_c"]
 
@@ -81,7 +81,7 @@ def to_c(tree: Any, X: Any = None, *, name: str = "tree", number: str = "double"
     check_name(name)
     if number not in ("double", "float"):
         raise ValueError(f"number must be 'double' or 'float', got {number!r}.")
-    model = as_model(tree)
+    model = Model.of(tree)
     source = _head(model, name) + assemble(generate(model, name, number))
 
     def answer(rows: Array) -> Predictions:

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 
 from dtsemnet.arrays import Floats, Ints
 from dtsemnet.export.milp.program import Program
-from dtsemnet.tree import Column, Model, as_model
+from dtsemnet.tree import Column, Model
 
 __all__ = ["Milp", "to_milp"]
 
@@ -132,7 +132,7 @@ def to_milp(tree: Any, lower: ArrayLike, upper: ArrayLike, *, epsilon: float = 1
     >>> print(f"{best.x[program.output[0]]:.3f} at {best.x[program.column[0]]:.3f}")
     3.000 at 1.000
     """
-    model = as_model(tree)
+    model = Model.of(tree)
     low, high = _box(model, lower, upper)
     if not 0 < epsilon < 1:
         raise ValueError(f"epsilon must lie between 0 and 1, got {epsilon!r}; keep it above the solver's tolerance.")

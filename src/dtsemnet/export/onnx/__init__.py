@@ -29,7 +29,7 @@ from dtsemnet.export.artefact import Artefact, Predictions
 from dtsemnet.export.check import checked
 from dtsemnet.export.onnx.encoder import encode, feed, input_names, missing_word
 from dtsemnet.export.onnx.graph import ML, Graph, Run, load_runtime, require_onnx
-from dtsemnet.tree import Identity, Model, TanhScale, Tree, as_model, raw_view
+from dtsemnet.tree import Identity, Model, TanhScale, Tree, raw_view
 
 __all__ = ["to_onnx"]
 
@@ -67,7 +67,7 @@ def to_onnx(tree: Any, X: Any = None, *, form: str = "tree", dtype: str = "float
     >>> to_onnx(tree).answer(np.array([[3.0, 2.0]])).label
     array(['above'], dtype=object)
     """
-    model = as_model(tree)
+    model = Model.of(tree)
     if form not in FORMS:
         raise ValueError(f"form must be one of {', '.join(FORMS)}, got {form!r}.")
     if dtype not in UNITS:

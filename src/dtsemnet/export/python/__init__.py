@@ -20,7 +20,7 @@ import numpy as np
 from dtsemnet.arrays import Array, Floats
 from dtsemnet.export.artefact import Artefact, Predictions
 from dtsemnet.export.check import checked
-from dtsemnet.tree import Column, Model, TanhScale, as_model
+from dtsemnet.tree import Column, Model, TanhScale
 
 __all__ = ["to_numpy_function", "to_python"]
 
@@ -252,7 +252,7 @@ def to_python(tree: Any, X: Any = None) -> Artefact:
     >>> module["predict"]([3.0, 2.0])
     'above'
     """
-    model = as_model(tree)
+    model = Model.of(tree)
     form = "A row is a list in the order of the columns, or a dict by their names."
     several = "a list of numbers"
     source = _opening(model, needs="nothing but Python", imports="math", argument="row", form=form, several=several)
@@ -291,7 +291,7 @@ def to_numpy_function(tree: Any, X: Any = None) -> Artefact:
     >>> module["predict"]([[3.0, 2.0], [2.0, 2.0]])
     array(['above', 'below'], dtype=object)
     """
-    model = as_model(tree)
+    model = Model.of(tree)
     form = "X is an array with these columns, or a dict or data frame of them; every function answers for all rows."
     source = _opening(model, needs="numpy", imports="numpy as np", argument="X", form=form, several="numbers")
     source += f"inf = np.inf\n{_tables(model, _array)}PLAIN = {model.encoder.is_identity}\n"

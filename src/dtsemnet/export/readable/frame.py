@@ -136,7 +136,7 @@ def _measured(view: ReadableView, nodes: list[int], X: Any, y: Any) -> dict[str,
     survey = LeafSurvey.of(view.model, X, y, allow_unknown=True)
 
     def at_nodes(per_leaf: Array) -> Array:
-        below = survey.below(per_leaf)
+        below = survey.model.tree.topology.sums_below(per_leaf)
         return np.array([per_leaf[~node] if node < 0 else below[node] for node in nodes])
 
     rows = at_nodes(survey.count)

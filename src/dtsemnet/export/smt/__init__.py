@@ -25,7 +25,7 @@ import numpy as np
 from dtsemnet.arrays import Array, Floats
 from dtsemnet.export.artefact import Artefact, Predictions
 from dtsemnet.export.check import checked
-from dtsemnet.tree import Column, Encoder, Model, TanhScale, Tree, as_model
+from dtsemnet.tree import Column, Encoder, Model, TanhScale, Tree
 
 __all__ = ["constants_of", "symbols_of", "to_smt2"]
 
@@ -75,7 +75,7 @@ def to_smt2(tree: Any, X: Any = None) -> Artefact:
     >>> "(define-fun leaf () Int (ite (> score.0 0.0) 1 0))" in script
     True
     """
-    model = as_model(tree)
+    model = Model.of(tree)
     text = _write(model)
 
     def answer(rows: Array) -> Predictions:

@@ -24,7 +24,7 @@ from dtsemnet.export.artefact import Artefact, Predictions
 from dtsemnet.export.check import checked
 from dtsemnet.export.sql.literals import NAN, acceptance, category, condition, double, identifier, number
 from dtsemnet.kernels.routing import LANES
-from dtsemnet.tree import Model, TanhScale, as_model
+from dtsemnet.tree import Model, TanhScale
 from dtsemnet.tree._validate import Scalar
 
 __all__ = ["ordered_sum", "query", "to_sql"]
@@ -71,7 +71,7 @@ def to_sql(tree: Any, X: Any = None, *, output: str = "predict", table: str | No
     END
     END
     """
-    model = as_model(tree)
+    model = Model.of(tree)
     if output not in ("predict", "leaf", "proba") or (output == "proba" and not model.is_classifier):
         raise ValueError(f"output must be 'predict', 'leaf', or 'proba' for a classifier, got {output!r}.")
     names = [column.name for column in model.encoder.columns]

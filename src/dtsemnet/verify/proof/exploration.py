@@ -36,7 +36,7 @@ import numpy as np
 
 from dtsemnet.arrays import Array, Bools, Floats, Ints
 from dtsemnet.kernels.routing import LANES
-from dtsemnet.tree import Model, Tree, as_model
+from dtsemnet.tree import Model, Tree
 from dtsemnet.tree.doubles import double_at, rank_of
 from dtsemnet.verify.proof.certificates import Farkas
 from dtsemnet.verify.proof.domain import Domain
@@ -199,7 +199,7 @@ def explore(tree: Any, domain: Domain) -> Exploration:
     >>> output_bounds(tree, domain, explored=explored)[1].maximum.certified
     0.0
     """
-    cuts = Cuts(bind(as_model(tree), domain))
+    cuts = Cuts(bind(Model.of(tree), domain))
     return Exploration(cuts, explore_leaves(cuts))
 
 
@@ -207,7 +207,7 @@ def explored_once(tree: Any, domain: Domain, explored: Exploration | None) -> Ex
     """Take the exploration that is given, if it is of this tree and domain, or explore now."""
     if explored is None:
         return explore(tree, domain)
-    if explored.encoded.domain is not domain or explored.model != as_model(tree):
+    if explored.encoded.domain is not domain or explored.model != Model.of(tree):
         raise ValueError("explored must be of the same tree and domain; make it by explore(tree, domain).")
     return explored
 

@@ -176,11 +176,11 @@ def largest_gap(
 
     Examples
     --------
-    >>> from dtsemnet.tree import as_model
+    >>> from dtsemnet.tree import Model
     >>> from dtsemnet.verify import Domain
     >>> from dtsemnet.verify.proof.encoded_domain import bind
     >>> tree = Tree(Topology([]), np.empty((0, 1)), [], [[0.0]])
-    >>> encoded = bind(as_model(tree), Domain(0.0, 4.0))
+    >>> encoded = bind(Model.of(tree), Domain(0.0, 4.0))
     >>> rising, level = Line(np.ones(1), 0.0, ceiling=3.0), Line(np.zeros(1), 1.0)
     >>> gap = largest_gap(encoded, (np.empty((0, 1)), np.empty(0)), (np.zeros(1), np.full(1, 4.0)), rising, level)
     >>> round(gap.upper, 9), gap.points[0] >= 3

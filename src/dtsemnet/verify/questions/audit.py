@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dtsemnet.arrays import Array
-from dtsemnet.tree import Model, as_model
+from dtsemnet.tree import Model
 from dtsemnet.tree.wording import number_text
 from dtsemnet.verify.proof.domain import Domain, Name
 from dtsemnet.verify.proof.encoded_domain import column_number
@@ -135,7 +135,7 @@ def audit(
     | large | 0 | 0 | [0, 0] |
     <BLANKLINE>
     """
-    model = as_model(tree)
+    model = Model.of(tree)
     if output is None:
         output = 0 if model.class_names is None else model.class_names[-1]
     explored = explore(model, domain)

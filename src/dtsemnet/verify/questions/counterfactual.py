@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dtsemnet.arrays import Array, Floats
-from dtsemnet.tree import Model, as_model
+from dtsemnet.tree import Model
 from dtsemnet.tree.wording import number_text
 from dtsemnet.verify.proof.domain import Domain, Name
 from dtsemnet.verify.proof.encoded_domain import EncodedDomain, bind, column_number, read_row
@@ -90,7 +90,7 @@ def counterfactual(
     >>> print(counterfactual(tree, [2.0, 3.0], "yes", domain=Domain(0.0, 10.0), integer=["income", "savings"])[0])
     'yes' at cost 0.1: savings: 3 -> 4
     """
-    model = as_model(tree)
+    model = Model.of(tree)
     k = class_number(model, target, "target")
     if n < 1:
         raise ValueError(f"n must be at least 1, got {n!r}.")

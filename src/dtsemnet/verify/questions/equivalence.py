@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dtsemnet.arrays import Array, Bools
-from dtsemnet.tree import Model, as_model
+from dtsemnet.tree import Model
 from dtsemnet.verify.proof.domain import Domain
 from dtsemnet.verify.proof.encoded_domain import bind
 from dtsemnet.verify.proof.exploration import Cuts, Exploration, Reachability, explore_leaves
@@ -88,7 +88,7 @@ def difference(
     >>> 1 < apart.regions[0].witness[0] <= 2
     np.True_
     """
-    a, b = as_model(tree_a), as_model(tree_b)
+    a, b = Model.of(tree_a), Model.of(tree_b)
     _check_comparable(a, b)
     cuts = Cuts(bind(Model(a.encoder, product(a.tree, b.tree)), domain))
     pairs = explore_leaves(cuts, _may_differ(a, b), time_limit=time_limit, progress=progress)

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from dtsemnet.arrays import Array, Bools, Floats
-from dtsemnet.tree import as_model
+from dtsemnet.tree import Model
 from dtsemnet.tree.wording import number_text
 from dtsemnet.verify.proof.certificates import exact_value, round_down
 from dtsemnet.verify.proof.domain import Domain
@@ -101,7 +101,7 @@ def largest_jump(
     >>> print(jump)
     jumps by 2, from 1 in leaf 0 to 3 in leaf 1; never by more than 2
     """
-    o = output_number(as_model(tree), output)
+    o = output_number(Model.of(tree), output)
     explored = explored_once(tree, domain, explored)
     lines = lines_of(explored.model.tree, o, explored.encoded.lower, explored.encoded.upper)
     return _Search(explored, lines, o).run(time_limit, progress)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from dtsemnet.arrays import Array, Bools, Floats
-from dtsemnet.tree import Encoder, Model, Tree, as_model
+from dtsemnet.tree import Encoder, Model, Tree
 from dtsemnet.verify.proof.domain import Domain, Name
 from dtsemnet.verify.proof.encoded_domain import EncodedDomain, bind, column_number
 from dtsemnet.verify.proof.exploration import Cuts, Interval, Proof, Reachability, explore_leaves
@@ -88,7 +88,7 @@ def monotone(
     """
     if not (np.isfinite(tolerance) and tolerance >= 0):
         raise ValueError(f"tolerance must be a finite number not below 0, got {tolerance!r}.")
-    model = as_model(tree)
+    model = Model.of(tree)
     o, j = output_number(model, output), column_number(model, feature)
     column = model.encoder.columns[j]
     if column.categories is not None:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dtsemnet.arrays import Array, Floats
-from dtsemnet.tree import TanhScale, as_model
+from dtsemnet.tree import Model, TanhScale
 from dtsemnet.tree.wording import number_text
 from dtsemnet.verify.proof.certificates import LinearBound, round_down
 from dtsemnet.verify.proof.domain import Domain
@@ -109,7 +109,7 @@ def lipschitz(tree: Any, norm: Any = "inf") -> Floats:
     >>> [round(lipschitz(line, norm).item(), 9) for norm in ("inf", 1, 2)]
     [7.0, 4.0, 5.0]
     """
-    model, name = as_model(tree), read_norm(norm)
+    model, name = Model.of(tree), read_norm(norm)
     leaves = model.tree
     if leaves.coef is None:
         return np.zeros(leaves.value.shape)

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dtsemnet.arrays import Array
-from dtsemnet.tree import Model, Tree, as_model, drop_leaves
+from dtsemnet.tree import Model, Tree, drop_leaves
 from dtsemnet.verify.proof.domain import Domain
 from dtsemnet.verify.proof.exploration import Exploration, Proof, Reachability, Verdict, explored_once
 from dtsemnet.verify.proof.leaf_pairs import class_number
@@ -86,7 +86,7 @@ def prune_unreachable(tree: Any, domain: Domain) -> Any:
     >>> prune_unreachable(tree, Domain([-1, -1], [1, 1]))
     Tree(depth 2, 2 splits, 3 leaves, 2 features, constant leaves)
     """
-    model = as_model(tree)
+    model = Model.of(tree)
     smaller = drop_leaves(model.tree, reachable_leaves(model, domain).unreachable)
     return smaller if isinstance(tree, Tree) else Model(model.encoder, smaller, model.output)
 
@@ -109,7 +109,7 @@ def possible_classes(tree: Any, domain: Domain, *, explored: Exploration | None 
     >>> {name: verdict.status for name, verdict in possible_classes(tree, Domain(0.0, 1.0)).items()}
     {'small': 'reachable', 'large': 'unreachable'}
     """
-    model = as_model(tree)
+    model = Model.of(tree)
     if model.class_names is None:
         raise ValueError("tree is a regressor and has no classes; call output_bounds instead.")
     return class_verdicts(model, explored_once(model, domain, explored).reachability)
@@ -145,7 +145,7 @@ def never(tree: Any, domain: Domain, output: Any, *, explored: Exploration | Non
     >>> never(tree, Domain(0.0, 4.0), "large").witness.sum() > 5
     np.True_
     """
-    model = as_model(tree)
+    model = Model.of(tree)
     k = class_number(model, output)
     leaves = np.flatnonzero(model.tree.leaf_class == k)
     verdicts = explored_once(model, domain, explored).reachability.verdicts

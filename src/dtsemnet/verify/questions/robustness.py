@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dtsemnet.arrays import Array, Bools
-from dtsemnet.tree import Model, as_model
+from dtsemnet.tree import Model
 from dtsemnet.tree.wording import number_text
 from dtsemnet.verify.proof.certificates import Norm
 from dtsemnet.verify.proof.domain import Domain
@@ -227,7 +227,7 @@ def _look_closer(encoded: EncodedDomain, distance: Distance, other: Bools, best:
 
 
 def _classifier(tree: Any) -> Model:
-    model = as_model(tree)
+    model = Model.of(tree)
     if not model.is_classifier:
         raise ValueError(
             "tree is a regressor, and robustness is about classes; call output_bounds on a small box instead."

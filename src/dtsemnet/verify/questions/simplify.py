@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dtsemnet.arrays import Bools, Floats
-from dtsemnet.tree import Model, Tree, as_model
+from dtsemnet.tree import Model, Tree
 from dtsemnet.verify.proof.domain import Domain
 from dtsemnet.verify.proof.encoded_domain import EncodedDomain, bind
 from dtsemnet.verify.proof.exploration import rounding_bound
@@ -36,7 +36,7 @@ class Simplified:
 
     def may_change(self, X: Any) -> Bools:
         """Find which rows of the domain may reach another leaf; all others are proved to stay."""
-        model = as_model(self.tree)
+        model = Model.of(self.tree)
         path = model.decision_path(X)
         score = np.abs(np.take_along_axis(model.scores(X), np.maximum(path, 0), axis=1))
         return np.asarray(((path >= 0) & (score <= self.score_shift[np.maximum(path, 0)])).any(axis=1))
@@ -70,7 +70,7 @@ def simplify(tree: Any, tolerance: float, domain: Domain) -> Simplified:
     """
     if not 0 <= tolerance < 1:
         raise ValueError(f"tolerance must lie between 0 and 1, got {tolerance!r}.")
-    model = as_model(tree)
+    model = Model.of(tree)
     encoded, old = bind(model, domain), model.tree
     weight, bias, score_shift = _drop(old.weight, old.bias, encoded, tolerance)
     coef, value = None, old.value
