@@ -55,14 +55,7 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     _scaling: Scaling | None
 
     def _task(self, data: TrainingData, init: Tree | None = None) -> Task[Any, Any]:
-        """The task that finds a tree for these data by gradient descent.
-
-        Parameters
-        ----------
-        data : TrainingData
-        init : Tree, optional
-            Tree to go on from (``partial_fit``), in place of the one that the parameters name.
-        """
+        """The task that finds a tree by gradient descent; it goes on from ``init`` if given (``partial_fit``)."""
         raise NotImplementedError(f"{type(self).__name__} must define _task or _fit_tree.")
 
     def _fit_tree(self, data: TrainingData, rng: np.random.Generator) -> Tree:
@@ -83,11 +76,7 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def _encode_y(self, y: Any, *, reset: bool) -> Array:
         """Check targets and turn them into class codes, or into a matrix of float64.
 
-        Parameters
-        ----------
-        y : array_like
-        reset : bool
-            Whether this is a new fit, which sets the classes or the number of outputs; else y must agree with them.
+        A new fit (``reset``) sets the classes or the number of outputs; else y must agree with them.
         """
 
     def _weigh(self, y: Array, weight: Floats) -> Floats:
@@ -189,14 +178,7 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     ) -> Sample:
         """Merge encoded rows with their targets and weights.
 
-        Parameters
-        ----------
-        rows, y, sample_weight
-            The rows; ``name`` is what the user calls their weights.
-        reset : bool
-            Whether this is a new fit; see :meth:`_encode_y`.
-        classes : array_like
-            Classes of a new fit beside those in y.
+        ``name`` is what the user calls the weights; ``classes`` are those of a new fit beside those in y.
         """
         check_consistent_length(rows, y)
         given = np.concatenate([np.asarray(classes), np.ravel(y)]) if len(classes) else y
@@ -204,17 +186,7 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         return merge(rows, codes, self._weigh(codes, read_weight(sample_weight, len(rows), name)))
 
     def _learn_more(self, X: Any, y: Any, sample_weight: Any, phase: Phase, l1: float) -> None:
-        """Train the tree for one epoch on more rows, and update its leaves (``partial_fit``).
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            The new rows, as in :meth:`fit`.
-        phase : Phase
-            How the epoch is trained.
-        l1 : float
-            Penalty on the absolute values of the splits.
-        """
+        """Train the tree for one epoch on more rows, and update its leaves (``partial_fit``)."""
         sample, model = self._sample(self._encoded(X), y, sample_weight, "sample_weight"), self.model_
         if model.tree.n_splits == 0:
             return
@@ -411,18 +383,13 @@ class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
 def initial_tree(given: Any, data: TrainingData) -> Tree | None:
     """The tree to start from: the value of ``init``, else the tree of the last fit, if there is one.
 
-    Parameters
-    ----------
-    given : Tree, Model, fitted estimator of this package or of scikit-learn, or None
-    data : TrainingData
-        The tree must read its features.
+    ``init`` is a tree, a model, or a fitted estimator of this package or of scikit-learn.
     """
     given = data.previous if given is None else given
     if given is None:
         return None
     given = getattr(given, "model_", given)
-    if isinstance(given, Model):
-        given = given.tree
+    given = given.tree if isinstance(given, Model) else given
     tree = given if isinstance(given, Tree) else Tree.from_sklearn(given)
     if tree.n_features != data.n_features:
         raise ValueError(

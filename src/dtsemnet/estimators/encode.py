@@ -49,15 +49,8 @@ def fit_encoder(
 ) -> tuple[Encoder, Array]:
     """Choose the encoder for the columns of X, and encode X.
 
-    Parameters
-    ----------
-    X : array_like or data frame
-    names : sequence of str
-        Names of the columns, in order.
-    categorical_features : "from_dtype", None, or columns by name, position or mask
-    missing : "indicator" or "error"
-    estimator : object
-        Named in errors.
+    The last three arguments are parameters of the estimator, and the estimator that errors name. Categorical columns
+    are given by name, position or mask.
     """
     chosen = _chosen_columns(X, names, categorical_features)
     if not any(chosen):
@@ -71,16 +64,7 @@ def fit_encoder(
 
 
 def check_rows(encoder: Encoder, X: Any, estimator: Any) -> Array:
-    """Check the values of a table at prediction, and return it as an array that ``encoder.transform`` reads.
-
-    Parameters
-    ----------
-    encoder : Encoder
-    X : array of two dimensions, or data frame
-        With the columns of the encoder, in order.
-    estimator : object
-        Named in errors.
-    """
+    """Check the values of a table at prediction, and return it as an array that ``encoder.transform`` reads."""
     if any(column.categories is not None for column in encoder.columns):
         return _object_array(_columns_of(X))
     return _numbers(X, any(column.missing for column in encoder.columns), estimator)
@@ -99,11 +83,10 @@ def _fit_numbers(X: Any, names: Sequence[str], missing: str, estimator: Any) -> 
     # The sum is NaN exactly if some value is, so most tables need no closer look.
     looks = missing == "indicator" and np.isnan(rows.sum())
     absent: Array = np.asarray(np.isnan(rows).any(axis=0) if looks else np.zeros(rows.shape[1], bool))
-    columns = [
+    encoder = Encoder(
         _filled_column(name, rows[:, j].astype(np.float64)) if absent[j] else Column(name)
         for j, name in enumerate(names)
-    ]
-    encoder = Encoder(columns)
+    )
     return encoder, encoder.transform(rows)
 
 
@@ -146,10 +129,11 @@ def _plain(value: Any) -> Any:
 
 def _chosen_columns(X: Any, names: Sequence[str], categorical_features: Any) -> list[bool]:
     """Whether each column is read as categories."""
-    if categorical_features is None:
-        return [False] * len(names)
-    if isinstance(categorical_features, str):
-        return [_reads_as_categories(name, dtype, values) for name, dtype, values in _dtypes(X, names)]
+    by_dtype = isinstance(categorical_features, str)
+    if categorical_features is None or (by_dtype and not hasattr(X, "columns")):
+        return [False] * len(names)  # an array has one dtype, and scikit-learn's rule: numbers
+    if by_dtype:
+        return [_reads_as_categories(name, X[column]) for name, column in zip(names, X.columns)]
     wanted = np.asarray(categorical_features)
     if wanted.dtype == bool and wanted.shape == (len(names),):
         return [bool(flag) for flag in wanted]
@@ -161,13 +145,8 @@ def _chosen_columns(X: Any, names: Sequence[str], categorical_features: Any) -> 
     return [name in wanted.tolist() or j in wanted.tolist() for j, name in enumerate(names)]
 
 
-def _dtypes(X: Any, names: Sequence[str]) -> list[tuple[str, str, Any]]:
-    if not hasattr(X, "columns"):
-        return [(name, "", None) for name in names]  # an array has one dtype, and scikit-learn's rule: numbers
-    return [(name, str(X[column].dtype).lower(), X[column]) for name, column in zip(names, X.columns)]
-
-
-def _reads_as_categories(name: str, dtype: str, values: Any) -> bool:
+def _reads_as_categories(name: str, values: Any) -> bool:
+    dtype = str(values.dtype).lower()
     if dtype.startswith(("datetime", "date", "time", "duration", "timedelta", "period")):
         raise ValueError(
             f"column {name!r} holds dates or times ({dtype}); turn it into numbers, such as days since a day."

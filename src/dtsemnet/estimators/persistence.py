@@ -175,13 +175,11 @@ def _fill(estimator: Any, model: Model, about: dict[str, Any]) -> None:
     if about["feature_names_in"] is not None:
         estimator.feature_names_in_ = np.array([column.name for column in columns], dtype=object)
     if model.class_names is not None:
-        estimator.classes_ = np.array(model.class_names, dtype=_dtype(about["class_dtype"]))
+        name = about["class_dtype"]
+        dtype = object if name.startswith(("object", "str", "StringDType")) else np.dtype(name)
+        estimator.classes_ = np.array(model.class_names, dtype=dtype)
     estimator._importance = np.array(about["feature_importances"], dtype=np.float64).reshape(len(columns))
     estimator._leaf_weight = np.array(about["leaf_weight"], dtype=np.float64).reshape(tree.n_leaves)
-
-
-def _dtype(name: str) -> Any:
-    return object if name.startswith(("object", "str", "StringDType")) else np.dtype(name)
 
 
 def _fits_json(value: Any) -> bool:

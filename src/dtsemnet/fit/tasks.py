@@ -214,9 +214,7 @@ class _OurTask(Task[Setting, P]):
         _check_memory(2**depth - 1 if init is None else init.n_splits, data.n_features)
         super().__init__(data, options, Topology.complete(depth) if init is None else init.topology, init)
         self.recipe, self.overrides = recipe, overrides or {}
-        settings = self.starts()
-        if init is not None:
-            settings = tuple(setting.warm() for setting in settings)
+        settings = self.starts() if init is None else tuple(setting.warm() for setting in self.starts())
         self.settings = tuple(setting.override(**self.overrides) for setting in settings)
 
     def starts(self) -> tuple[Setting, ...]:
@@ -240,14 +238,12 @@ class ClassTask(_OurTask[ClassParameters]):
 
     Parameters
     ----------
-    data, options
+    data, options, init
         As in :class:`Task`.
     recipe : Recipe
         One of ``CLASSIFICATION_RECIPES``.
     depth : int
         Depth of the complete tree, if ``init`` is not given.
-    init : Tree, optional
-        Tree to start from.
     overrides : dict, optional
         Hyper-parameters that the user gave, in place of those of the settings.
     most_epochs : int, optional
@@ -288,8 +284,8 @@ class ClassTask(_OurTask[ClassParameters]):
         held: Sample | None,
         chosen: LeafFit | None = None,
     ) -> Candidate:
-        leaf_class = tree.leaf_class if tree.is_classifier else None
-        leaf_class = leaf_class if trained is None else trained.leaf_class
+        given = tree.leaf_class if tree.is_classifier else None
+        leaf_class = given if trained is None else trained.leaf_class
         table = count_classes(tree, train, self.problem.n_classes) / train.weight.mean()
         tree = class_tree(tree, frequencies(tree.topology, table, leaf_class), self.data)
         error = float(1 - table[np.arange(tree.n_leaves), tree.leaf_class].sum() / table.sum())

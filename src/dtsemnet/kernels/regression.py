@@ -45,8 +45,7 @@ SELECTORS = {name: number for number, name in enumerate(get_args(SelectorName))}
 TOP_K, STRAIGHT_THROUGH, AUGMENTED = SELECTORS.values()
 
 LossName = Literal["squared_error", "absolute_error", "huber", "quantile"]
-"""The losses, by the names that scikit-learn gives them. Another one needs a branch in ``_loss`` and in the one of
-``training/torch.py``."""
+"""The losses, by scikit-learn's names. A new one needs a branch in ``_loss`` and a line in ``training/torch.py``."""
 LOSSES = {name: number for number, name in enumerate(get_args(LossName))}
 SQUARED_ERROR, ABSOLUTE_ERROR, HUBER, QUANTILE = LOSSES.values()
 

@@ -12,7 +12,7 @@ for what depends on that number (the identity straight-through estimator).
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -90,8 +90,9 @@ def _logits_by_level(scores: Tensor, topology: Topology) -> Tensor:
     frontier, ended = 0 - margin[0].flatten(0, 1), []
     for violated, turn in zip(margin[1:], plan.turns):
         if turn is not None:
-            ended.append(frontier.index_select(0, turn.leaves))
-            frontier = frontier.index_select(0, turn.inner)
+            leaves, inner = turn
+            ended.append(frontier.index_select(0, leaves))
+            frontier = frontier.index_select(0, inner)
         frontier = (frontier.unsqueeze(1) - violated).flatten(0, 1)
     if ended:
         frontier = torch.cat([*ended, frontier]).index_select(0, plan.order)
@@ -142,28 +143,19 @@ def _delta(topology: Topology, dtype: torch.dtype, device: torch.device) -> Tens
     return 1 + _violation_matrix(topology, dtype, device)
 
 
-class _Turn(NamedTuple):
-    """Indices in a level that has leaves: the leaves, and the splits."""
-
-    leaves: Tensor
-    inner: Tensor
-
-
 class _LevelPlan(NamedTuple):
+    """Breadth-first numbers make the splits of a level one slice; a level with leaves picks them and its splits."""
+
     sizes: list[int]
-    turns: list[_Turn | None]
+    turns: list[tuple[Tensor, Tensor] | None]
     order: Tensor
 
 
 @lru_cache(maxsize=32)
 @torch.inference_mode(False)
 def _level_plan(topology: Topology, device: torch.device) -> _LevelPlan:
-    """Move the levels to the device; breadth-first numbers make each level's splits one slice."""
+    tensor = partial(torch.tensor, device=device)
     turns = [
-        _Turn(torch.tensor(level.leaves, device=device), torch.tensor(level.inner, device=device))
-        if len(level.leaves)
-        else None
-        for level in topology.levels[1:]
+        (tensor(level.leaves), tensor(level.inner)) if len(level.leaves) else None for level in topology.levels[1:]
     ]
-    order = torch.tensor(topology.leaf_order, device=device)
-    return _LevelPlan([len(level.splits) for level in topology.levels], turns, order)
+    return _LevelPlan([len(level.splits) for level in topology.levels], turns, tensor(topology.leaf_order))

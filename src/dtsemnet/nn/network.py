@@ -19,7 +19,6 @@ from typing import Self
 import torch
 from torch import Tensor, nn
 
-from dtsemnet.arrays import Floats
 from dtsemnet.nn.heads import ClassMaxPool, ConstantLeaves, Head, LinearLeaves
 from dtsemnet.nn.logits import leaf_logits
 from dtsemnet.nn.selectors import Hardmax, Selector, TopK
@@ -157,14 +156,7 @@ def encode(tree: Tree) -> DTSemNet:
 
     Its selector is the hardmax; to train it, set another one and call ``train()``.
 
-    Parameters
-    ----------
-    tree : Tree
-
-    Returns
-    -------
-    DTSemNet
-        On equal scores its leaf and its output are the tree's.
+    On equal scores its leaf and its output are the tree's.
 
     Examples
     --------
@@ -175,7 +167,8 @@ def encode(tree: Tree) -> DTSemNet:
     >>> decode(encode(tree)) == tree
     True
     """
-    splits = LinearSplits.from_arrays(_tensor(tree.weight), _tensor(tree.bias))
+    # torch.tensor copies: the arrays of a tree are read-only, and a tensor cannot be.
+    splits = LinearSplits.from_arrays(torch.tensor(tree.weight), torch.tensor(tree.bias))
     return DTSemNet(tree.topology, splits, Hardmax(), _head(tree), feature_names=tree.feature_names).eval()
 
 
@@ -188,10 +181,6 @@ def decode(net: DTSemNet, feature_names: Sequence[str] | None = None) -> Tree:
         In any dtype and mode, on any device; the tree is that of ``eval()``.
     feature_names : sequence of str, optional
         Names of the inputs; by default those of the network.
-
-    Returns
-    -------
-    Tree
 
     Examples
     --------
@@ -214,15 +203,8 @@ def decode(net: DTSemNet, feature_names: Sequence[str] | None = None) -> Tree:
 
 
 def _head(tree: Tree) -> Head:
-    value = _tensor(tree.value)
     if tree.class_names is not None:
-        return ClassMaxPool(tree.leaf_class, value.shape[1], value, tree.class_names)
-    lower, upper = (None if bound is None else _tensor(bound) for bound in (tree.lower, tree.upper))
+        return ClassMaxPool(tree.leaf_class, tree.n_outputs, tree.value, tree.class_names)
     if tree.coef is not None:
-        return LinearLeaves(_tensor(tree.coef), value, lower, upper)
-    return ConstantLeaves(value, lower, upper)
-
-
-def _tensor(array: Floats) -> Tensor:
-    # A copy: the arrays of a tree are read-only, and a tensor cannot be.
-    return torch.tensor(array)
+        return LinearLeaves(tree.coef, tree.value, tree.lower, tree.upper)
+    return ConstantLeaves(tree.value, tree.lower, tree.upper)

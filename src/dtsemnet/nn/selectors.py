@@ -25,16 +25,9 @@ class Selector(nn.Module, ABC):
     """Base of the selectors: a subclass defines in ``select`` what happens in training."""
 
     def forward(self, logits: Tensor) -> Tensor:
-        """Weigh the leaves.
+        """Weigh the leaves, given their logits (n_samples, n_leaves).
 
-        Parameters
-        ----------
-        logits : Tensor of shape (n_samples, n_leaves)
-
-        Returns
-        -------
-        Tensor of shape (n_samples, n_leaves)
-            Non-negative, each row sums to 1; one-hot in ``eval()``.
+        The weights have the same shape; they are non-negative and each row sums to 1; one-hot in ``eval()``.
         """
         return self.select(logits) if self.training else _one_hot(logits)
 

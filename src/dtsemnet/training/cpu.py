@@ -118,16 +118,7 @@ def regression_epoch(
 class CompiledEngine(ABC):
     """What engines with compiled epochs share: rows, parameters with their moments, and the count of steps.
 
-    Parameters
-    ----------
-    rows : Rows
-        The rows to train on.
-    topology : Topology
-        Shape of the tree.
-    batch_size : int
-        Rows per step of the optimizer.
-    **parameters : array
-        Matrices of parameters by name, copied.
+    ``parameters`` are matrices by name; they are copied.
     """
 
     def __init__(self, rows: Rows, topology: Topology, batch_size: int, **parameters: Floats) -> None:

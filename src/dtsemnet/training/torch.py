@@ -8,7 +8,7 @@ of the CPU engine, so the two differ by rounding alone.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from torch.nn import functional
 
 from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.kernels.classification import UNSERVED
+from dtsemnet.kernels.regression import LossName
 from dtsemnet.nn import (
     ClassMaxPool,
     ConstantLeaves,
@@ -48,6 +49,13 @@ __all__ = ["TorchClassification", "TorchRegression", "torch_engine"]
 
 BLOCK = 4096
 """Rows that are evaluated at a time."""
+LOSSES: dict[LossName, Callable[[Tensor, float], Tensor]] = {
+    "squared_error": lambda residual, _: residual.square(),
+    "absolute_error": lambda residual, _: residual.abs(),
+    "huber": lambda r, delta: torch.where(r.abs() <= delta, r.square() / 2, delta * (r.abs() - delta / 2)),
+    "quantile": lambda residual, q: torch.maximum((1 - q) * residual, -q * residual),
+}
+"""Loss of residuals, given the parameter of the loss."""
 
 
 class _Tensors(NamedTuple):
@@ -239,16 +247,7 @@ class TorchRegression(_TorchEngine):
         return self._loss(self.network(rows.X) - rows.y)
 
     def _loss(self, residual: Tensor) -> Tensor:
-        loss, parameter, size = self.problem.loss, self.problem.parameter, residual.abs()
-        if loss == "squared_error":
-            value = residual.square()
-        elif loss == "absolute_error":
-            value = size
-        elif loss == "huber":
-            value = torch.where(size <= parameter, residual.square() / 2, parameter * (size - parameter / 2))
-        else:
-            value = torch.maximum((1 - parameter) * residual, -parameter * residual)
-        return value.mean(dim=1)
+        return LOSSES[self.problem.loss](residual, self.problem.parameter).mean(dim=1)
 
     def parameters(self) -> RegressionParameters:
         leaves = _array(self.head.value).reshape(-1, 1)
