@@ -79,8 +79,7 @@ def _features(plane: Plane, middle: Floats) -> Floats:
         if feature.kind != "number":
             continue
         column, direction = feature.column, plane.direction[:, feature.column_index]
-        low = -np.inf if column.lower is None else column.lower
-        high = np.inf if column.upper is None else column.upper
+        low, high = column.bounds
         if direction.any() and low < here[feature.index] < high:
             slope[feature.index] = direction * column.scale
     return np.column_stack([here - slope @ middle, slope])

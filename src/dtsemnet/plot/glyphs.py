@@ -75,17 +75,12 @@ def draw_picture(ax: Axes, x: float, top: float, side: float, picture: Floats, n
     """Draw a split as a picture of its weights, blue if positive, red if negative, white at 0."""
     high, wide = picture.shape[:2]
     width, height = side * min(1.0, wide / high), side * min(1.0, high / wide)
-    limit = _color_limit(picture)
+    # A few large pixels must not bleach the others: colours saturate at the size that one pixel in a hundred exceeds.
+    limit = max(float(np.quantile(np.abs(picture), 0.99)), float(np.abs(picture).max()) / 4) or 1.0
     extent = (x - width / 2, x + width / 2, top - height, top)
     ax.imshow(picture, cmap=SIGNS, vmin=-limit, vmax=limit, extent=extent, aspect="auto", zorder=4)
     frame = Rectangle((extent[0], extent[2]), width, height, facecolor="none", zorder=5)
     _stroke(ax, frame, name, marked)
-
-
-def _color_limit(picture: Floats) -> float:
-    """Choose the size at which the colours of a picture saturate: a few large pixels must not bleach the others."""
-    size = np.abs(picture)
-    return max(float(np.quantile(size, 0.99)), float(size.max()) / 4) or 1.0
 
 
 def draw_dot(ax: Axes, x: float, top: float, size: float, name: str, marked: bool) -> None:
@@ -135,17 +130,15 @@ def draw_upright(
     ends = np.cumsum([0.0, *(part for part, _ in parts)]) * high + top - high
     left, right = x - width / 2, x + width / 2
     _stack(ax, [(left, a, right, b) for a, b in pairwise(ends)], [color for _, color in parts])
-    _stroke(
-        ax, Rectangle((x - width / 2, top - high), width, high, facecolor="none", zorder=5), name, marked, thin=True
-    )
+    frame = Rectangle((left, top - high), width, high, facecolor="none", zorder=5)
+    _stroke(ax, frame, name, marked, thin=True)
     if share is not None:
         hang = 0.18 * min(1.0, share)
-        ax.add_artist(Rectangle((x - width / 2, top - high - 0.03 - hang), width, hang, color=FAINT, lw=0, zorder=4))
+        ax.add_artist(Rectangle((left, top - high - 0.03 - hang), width, hang, color=FAINT, lw=0, zorder=4))
     if word:
         y = top - high - (0.04 if share is None else 0.24)
-        write(
-            ax, x, y, fit_text(word, 0.38 if share is not None else 0.58, SHARE_FONT), SHARE_FONT, rotation=90, va="top"
-        )
+        text = fit_text(word, 0.58 if share is None else 0.38, SHARE_FONT)
+        write(ax, x, y, text, SHARE_FONT, rotation=90, va="top")
 
 
 def _stack(ax: Axes, boxes: Sequence[tuple[float, float, float, float]], colors: Sequence[Any]) -> None:

@@ -152,14 +152,11 @@ def cut(topology: Topology, max_depth: int | None) -> Cut:
     children = topology.children[:kept].copy()
     first, last = topology.spans
     ends = children[(children < 0) | (children >= kept)]
-    ends = ends[np.argsort([first[end] if end >= 0 else ~end for end in ends], kind="stable")]
-    new_leaf = {int(end): ~leaf for leaf, end in enumerate(ends)}
+    spans = [(first[end], last[end]) if end >= 0 else (~end, ~end + 1) for end in ends]
+    order = np.argsort([start for start, _ in spans], kind="stable")
+    new_leaf = {int(ends[k]): ~leaf for leaf, k in enumerate(order)}
     table = [[new_leaf.get(int(child), int(child)) for child in pair] for pair in children]
-    return Cut(
-        Topology(table),
-        np.array([first[end] if end >= 0 else ~end for end in ends]),
-        np.array([last[end] if end >= 0 else ~end + 1 for end in ends]),
-    )
+    return Cut(Topology(table), *np.array(spans)[order].T)
 
 
 def default_width(layout: Layout, contents: Contents) -> float:
@@ -176,7 +173,10 @@ def make_room(layout: Layout, contents: Contents, width: float, height: float | 
     foot = 0.16 + NOTE * note_lines(width)
     for limit in range(contents.n_terms if not contents.pictures else 4, -3, -1):
         levels = [_forms(float(space), unit, contents, limit) for space in room]
-        heights = [_height(layout, depth, level) for depth, level in enumerate(levels)]
+        heights = [
+            max(level[2] * (depth in layout.split_depth), level[5] * (depth in layout.leaf_depth))
+            for depth, level in enumerate(levels)
+        ]
         least = _HEAD + sum(heights) + foot
         n_gaps = max(1, len(levels) - 1)
         gap = 0.40 if height is None else min(0.8, (height - least) / n_gaps)
@@ -198,10 +198,8 @@ def note_lines(width: float) -> int:
 
 def _join(left: tuple[Floats, Floats], right: tuple[Floats, Floats], half: float) -> tuple[Floats, Floats]:
     """Outlines of a parent over two subtrees, each ``half`` away from it."""
-    shared = len(left[0])
-    leftmost = np.concatenate([[0.0], left[0] - half, right[0][shared:] + half])
-    shared = len(right[1])
-    rightmost = np.concatenate([[0.0], right[1] + half, left[1][shared:] - half])
+    leftmost = np.concatenate([[0.0], left[0] - half, right[0][len(left[0]) :] + half])
+    rightmost = np.concatenate([[0.0], right[1] + half, left[1][len(right[1]) :] - half])
     return leftmost, rightmost
 
 
@@ -230,10 +228,3 @@ def _forms(room: float, unit: float, contents: Contents, limit: int) -> _Forms:
     if room >= _TURNED and limit >= -1:
         return split, width, height, "upright", min(0.7 * room, 0.16), 0.95
     return split, width, height, "sliver", min(0.8 * room, 0.16), 0.55
-
-
-def _height(layout: Layout, depth: int, level: _Forms) -> float:
-    """Height of the highest node at a level."""
-    split = level[2] if (layout.split_depth == depth).any() else 0.0
-    leaf = level[5] if (layout.leaf_depth == depth).any() else 0.0
-    return max(split, leaf)

@@ -86,16 +86,16 @@ def plot_regions(
     centers = [low[k] + (np.arange(resolution) + 0.5) / resolution * (high[k] - low[k]) for k in (0, 1)]
     grid = np.stack(np.meshgrid(*centers), axis=-1).reshape(-1, 2)
     values = _predict(model, section.plane.rows(grid), output).reshape(resolution, resolution)
-    extent = (low[0], high[0], low[1], high[1])
     points, target = section.points, None if y is None else _read_target(model, section.points, y, output)
     if points is not None:
         thinned = slice(None, None, max(1, -(-len(points) // max_rows)))
         points, target = points[thinned], None if target is None else target[thinned]
-    picture = _Picture(values, extent, points, target)
+    extent = (low[0], high[0], low[1], high[1])
+    image = ax.imshow(values, origin="lower", extent=extent, aspect="auto", interpolation="nearest")
     if model.class_names is not None:
-        _paint_classes(ax, picture, model.class_names)
+        _paint_classes(ax, image, points, target, model.class_names)
     else:
-        _paint_values(ax, picture)
+        _paint_values(ax, image, points, target)
     _draw_boundaries(ax, section.plane, low, high)
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
     _label(ax, section)
@@ -110,18 +110,6 @@ class _Section:
     names: tuple[str, str]
     points: Floats | None
     remark: str
-
-
-@dataclass(frozen=True)
-class _Picture:
-    """What is painted: predictions on a grid, and rows as points."""
-
-    values: Array
-    """Class codes or numbers, shape (resolution, resolution)."""
-    extent: tuple[float, float, float, float]
-    points: Floats | None
-    target: Array | None
-    """Class codes or targets of the points."""
 
 
 def _section(model: Model, X: Any, features: Sequence[int | str], at: Any, projection: Any) -> _Section:
@@ -245,35 +233,27 @@ def _read_target(model: Model, points: Floats | None, y: Any, output: int) -> Ar
     return target
 
 
-def _paint_classes(ax: Axes, picture: _Picture, names: Sequence[Any]) -> None:
+def _paint_classes(ax: Axes, image: Any, points: Floats | None, codes: Array | None, names: Sequence[Any]) -> None:
     colors = class_colors(len(names))
-    pale, norm = ListedColormap([tint(color, 0.38) for color in colors]), Normalize(-0.5, len(colors) - 0.5)
-    _paint(ax, picture, cmap=pale, norm=norm)
-    if picture.points is not None:
-        codes = picture.target
+    image.set(cmap=ListedColormap([tint(color, 0.38) for color in colors]), norm=Normalize(-0.5, len(colors) - 0.5))
+    if points is not None:
         full: Any = FAINT if codes is None else [colors[code] for code in codes]
-        _scatter(ax, picture.points, c=full, edgecolors="white")
+        _scatter(ax, points, c=full, edgecolors="white")
     class_legend(ax, names, colors, loc="upper left", bbox_to_anchor=(1.01, 1.0), handlelength=1.0, handleheight=1.0)
 
 
-def _paint_values(ax: Axes, picture: _Picture) -> None:
-    target = picture.target
-    both = picture.values.ravel() if target is None else np.concatenate([picture.values.ravel(), target])
+def _paint_values(ax: Axes, image: Any, points: Floats | None, target: Array | None) -> None:
+    values = image.get_array()
+    both = values.ravel() if target is None else np.concatenate([values.ravel(), target])
     norm = Normalize(float(both.min()), float(both.max()))
-    image = _paint(ax, picture, cmap=AMOUNTS, norm=norm)
-    if picture.points is not None and target is not None:
-        _scatter(ax, picture.points, c=target, cmap=AMOUNTS, norm=norm, edgecolors="white")
-    elif picture.points is not None:
-        _scatter(ax, picture.points, c="white", edgecolors=FAINT)
+    image.set(cmap=AMOUNTS, norm=norm)
+    if points is not None and target is not None:
+        _scatter(ax, points, c=target, cmap=AMOUNTS, norm=norm, edgecolors="white")
+    elif points is not None:
+        _scatter(ax, points, c="white", edgecolors=FAINT)
     bar = ax.figure.colorbar(image, ax=ax, pad=0.02)
     bar.set_label("prediction" if target is None else "prediction (regions) and target (points)", color=INK)
     bar.outline.set_visible(False)
-
-
-def _paint(ax: Axes, picture: _Picture, **colors: Any) -> Any:
-    return ax.imshow(
-        picture.values, origin="lower", extent=picture.extent, aspect="auto", interpolation="nearest", **colors
-    )
 
 
 def _scatter(ax: Axes, points: Floats, **colors: Any) -> None:

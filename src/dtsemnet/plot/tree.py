@@ -31,7 +31,7 @@ from dtsemnet.plot.style import (
     percent,
     survey_rows,
     text_width,
-)  # fmt: skip
+)
 from dtsemnet.tree import LeafSurvey, ReadableView, class_colors, tint
 from dtsemnet.tree.survey import leaf_answers
 from dtsemnet.tree.wording import display_number, fit_condition, fit_sum
@@ -217,13 +217,10 @@ class _Leaves:
         if tree.coef is None:
             assert self.answer is not None
             return [display_number(value) for value in self.answer[below.start][:3]]
-        return self.linear_lines(below.start, width)
-
-    def linear_lines(self, leaf: int, width: float) -> list[str]:
-        tree = self.view.tree
-        assert tree.coef is not None
-        known = self.answer is not None and not np.isnan(self.answer[leaf]).any()
-        head = [f"mean {_tuple(self.answer[leaf])}"] if known and self.answer is not None else []
+        leaf = below.start
+        head = []
+        if self.answer is not None and not np.isnan(self.answer[leaf]).any():
+            head = [f"mean {_tuple(self.answer[leaf])}"]
         if tree.n_outputs > 1:
             return [*head, f"{tree.n_outputs} linear models"]
         coef, intercept = tree.coef[leaf, 0], float(tree.value[leaf, 0])
@@ -248,53 +245,50 @@ class _Drawing:
     image_shape: tuple[int, int] | None
 
     def draw(self) -> None:
-        room = self.room
         self.edges()
         for split in range(self.upper.topology.n_splits):
             self.split(split)
         for leaf in range(self.upper.topology.n_leaves):
             self.leaf(leaf)
-        self.ax.set(xlim=(0, room.width), ylim=(0, room.height), aspect="auto")
+        self.ax.set(xlim=(0, self.room.width), ylim=(0, self.room.height), aspect="auto")
         self.ax.set_axis_off()
         self.legend()
         self.note()
 
     def edges(self) -> None:
         for split, pair in enumerate(self.upper.topology.children.tolist()):
-            x, top, level = self.room.split_x[split], *self.split_place(split)
-            start = top - level
+            start = self.x(split), self.foot(split)
             for child in pair:
-                end_x = self.room.split_x[child] if child >= 0 else self.room.leaf_x[~child]
                 depth = self.layout.split_depth[child] if child >= 0 else self.layout.leaf_depth[~child]
                 share = self.leaves.share(child)
                 width = 0.9 if share is None else 0.5 + 9.0 * share
                 name = f"to-split-{child}" if child >= 0 else f"to-{self.leaves.name(~child)}"
-                ends = (float(x), start), (float(end_x), self.room.levels[depth].top)
-                glyphs.draw_edge(self.ax, *ends, width, name, child in self.marked)
+                end = self.x(child), self.room.levels[depth].top
+                glyphs.draw_edge(self.ax, start, end, width, name, child in self.marked)
         if self.upper.topology.n_splits:
             self.branch_names()
 
     def branch_names(self) -> None:
         """Say once, at the root, which branch is which."""
-        x, (top, height) = self.room.split_x[0], self.split_place(0)
-        y = (top - height + self.room.levels[1].top) / 2
+        y = (self.foot(0) + self.room.levels[1].top) / 2
         for child, word, side in zip(self.upper.topology.children[0].tolist(), ("no", "yes"), (-1, 1)):
-            end = self.room.split_x[child] if child >= 0 else self.room.leaf_x[~child]
-            glyphs.write(
-                self.ax, (x + end) / 2 + side * 0.12, y + 0.09, word, 7, color=FAINT, ha="right" if side < 0 else "left"
-            )
+            x = (self.x(0) + self.x(child)) / 2 + side * 0.12
+            glyphs.write(self.ax, x, y + 0.09, word, 7, color=FAINT, ha="right" if side < 0 else "left")
 
     @cached_property
     def sizes(self) -> Floats:
         """Size of each term of the splits."""
         return self.view.sizes("weight", self.leaves.spread)
 
-    def split_place(self, split: int) -> tuple[float, float]:
+    def x(self, node: int) -> float:
+        return float(self.room.split_x[node] if node >= 0 else self.room.leaf_x[~node])
+
+    def foot(self, split: int) -> float:
         level = self.room.levels[self.layout.split_depth[split]]
-        return level.top, level.split_height
+        return level.top - level.split_height
 
     def split(self, split: int) -> None:
-        level, x = self.room.levels[self.layout.split_depth[split]], float(self.room.split_x[split])
+        level, x = self.room.levels[self.layout.split_depth[split]], self.x(split)
         tree, name, marked = self.view.tree, f"split-{split}", split in self.marked
         size, width, height = self.sizes[split], level.split_width, level.split_height
         if level.split == "picture":
@@ -313,7 +307,7 @@ class _Drawing:
             glyphs.draw_dot(self.ax, x, level.top, width, name, marked)
 
     def leaf(self, leaf: int) -> None:
-        level, x = self.room.levels[self.layout.leaf_depth[leaf]], float(self.room.leaf_x[leaf])
+        level, x = self.room.levels[self.layout.leaf_depth[leaf]], self.x(~leaf)
         share, name, marked = self.leaves.share(~leaf), self.leaves.name(leaf), ~leaf in self.marked
         parts, lines = self.leaves.parts(leaf), self.leaves.lines(leaf, level.leaf_width + 0.04)
         if level.leaf == "words":
@@ -327,7 +321,7 @@ class _Drawing:
     def legend(self) -> None:
         """Name the colours, in the upper corner that the tree leaves free."""
         has_splits = self.upper.topology.n_splits > 0
-        root = float(self.room.split_x[0] if has_splits else self.room.leaf_x[0])
+        root = self.x(0 if has_splits else ~0)
         left = root >= self.room.width / 2 - 0.01
         if self.view.tree.class_names is not None:
             names = [fit_text(str(name), 1.4, 8) or str(name) for name in self.view.tree.class_names]
@@ -360,7 +354,7 @@ class _Drawing:
         glyphs.write(self.ax, x + width, y - 0.08, display_number(high), 6.5, ha="right", color=FAINT)
 
     def note(self) -> None:
-        """Explain bars and widths."""
+        """Explain bars and widths at the foot, as many sentences to a line as fit."""
         sentences, bars, with_rows = [], bars_note(self.leaves.spread), self.leaves.survey is not None
         forms = {level.split for level in self.room.levels} if self.upper.topology.n_splits else set()
         if forms & {"terms", "sticks"}:
@@ -373,10 +367,6 @@ class _Drawing:
             sentences.append("Grey bars under leaves: share of the rows; pale leaves have none.")
         if self.view.remark:
             sentences.append(self.view.remark[0].upper() + self.view.remark[1:] + ".")
-        self.write_note(sentences)
-
-    def write_note(self, sentences: list[str]) -> None:
-        """Write sentences at the foot, as many to a line as fit."""
         width, lines = self.room.width - 0.24, [""]
         for sentence in sentences:
             longer = f"{lines[-1]}  {sentence}".strip()

@@ -18,11 +18,6 @@ from dtsemnet.tree import ReadableView, Tree
 __all__ = ["plot_weights_image"]
 
 
-_LEVELS = 5
-"""Levels drawn as a tree by default: 31 splits."""
-_TREE_NOTE = "The root is on top; blue pushes to the right branch, red to the left."
-
-
 def plot_weights_image(
     tree: Any, shape: tuple[int, int], splits: Sequence[int] | None = None, *, X: Any = None, ax: Axes | None = None
 ) -> Axes:
@@ -78,7 +73,8 @@ def plot_weights_image(
         draw_picture(ax, x, y + half, 0.9, picture.reshape(shape), f"split-{split}", marked=False)
     ax.set(xlim=(low[0] - 0.55, high[0] + 0.55), ylim=(low[1] - 0.8, high[1] + 0.55), aspect="equal")
     ax.set_axis_off()
-    note = f"Pixels: {bars_note(spread)}. {_TREE_NOTE if splits is None else 'Blue is positive, red negative.'}"
+    colors = "The root is on top; blue pushes to the right branch, red to the left."
+    note = f"Pixels: {bars_note(spread)}. {colors if splits is None else 'Blue is positive, red negative.'}"
     if len(chosen) < whole.n_splits:
         note += f" {len(chosen)} of {whole.n_splits} splits."
     write(ax, low[0] - 0.45, low[1] - 0.66, note, 7, ha="left", color=FAINT)
@@ -86,8 +82,8 @@ def plot_weights_image(
 
 
 def _in_tree(tree: Tree) -> tuple[Ints, Floats, list[tuple[int, int]]]:
-    """Place the splits of the upper levels as the nodes of a tree, one unit apart."""
-    upper = cut(tree.topology, _LEVELS).topology
+    """Place the splits of the upper five levels as the nodes of a tree, one unit apart."""
+    upper = cut(tree.topology, 5).topology
     layout = lay_out(upper)
     gap = layout.gaps()[np.unique(layout.split_depth)].min(initial=2.0)
     center = np.column_stack([layout.split_x / gap, -1.4 * layout.split_depth])

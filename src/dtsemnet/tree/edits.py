@@ -18,17 +18,16 @@ rounded, never falls when ``b`` grows.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dtsemnet.arrays import Floats, Ints
 from dtsemnet.tree._validate import floats
-from dtsemnet.tree.topology import Topology
+from dtsemnet.tree.topology import Topology, leaves_from_left
 from dtsemnet.tree.tree import Tree
 
-__all__ = ["Numbering", "canonical", "drop_leaves", "drop_unreachable", "fold_affine", "merge_equal", "number", "prune"]
+__all__ = ["canonical", "drop_leaves", "drop_unreachable", "fold_affine", "merge_equal", "number", "prune"]
 
 
 def fold_affine(tree: Tree, scale: ArrayLike, shift: ArrayLike) -> Tree:
@@ -76,7 +75,7 @@ def merge_equal(tree: Tree) -> Tree:
     """
     parts = [part for part in (tree.value, tree.coef, tree.lower, tree.upper) if part is not None]
     content = [b"".join(part[leaf].tobytes() for part in parts) for leaf in range(tree.n_leaves)]
-    children, replacement = _table(tree), list(range(tree.n_splits))
+    children, replacement = tree.topology.children.tolist(), list(range(tree.n_splits))
     for split in range(tree.n_splits - 1, -1, -1):  # children have higher numbers: bottom-up
         left, right = (replacement[k] if k >= 0 else k for k in children[split])
         children[split] = [left, right]
@@ -105,7 +104,7 @@ def drop_leaves(tree: Tree, leaves: Iterable[int]) -> Tree:
         raise ValueError(f"leaves must lie between 0 and {tree.n_leaves - 1}, got {wrong[0]}.")
     if len(gone) == tree.n_leaves:
         raise ValueError("leaves must leave one leaf, got all of them; every input reaches some leaf.")
-    children = _table(tree)
+    children = tree.topology.children.tolist()
     replacement: list[int | None] = list(range(tree.n_splits))
     for split in range(tree.n_splits - 1, -1, -1):
         left, right = ((None if ~k in gone else k) if k < 0 else replacement[k] for k in children[split])
@@ -132,7 +131,7 @@ def drop_unreachable(tree: Tree) -> Tree:
     >>> drop_unreachable(Tree(chain, [[1.0], [1.0]], [-5.0, -3.0], [[0], [1], [2]])).value.ravel()  # x > 5, x > 3
     array([0., 2.])
     """
-    children, bias = _table(tree), tree.bias.tolist()
+    children, bias = tree.topology.children.tolist(), tree.bias.tolist()
     weight = tree.weight + 0.0  # -0.0 and 0.0 add the same to a score
     rows: dict[bytes, int] = {}
     group = [rows.setdefault(row.tobytes(), len(rows)) for row in weight]
@@ -238,21 +237,8 @@ def prune(
     return _rebuild(tree.replace(**changes), children, 0 if split else ~first)
 
 
-def _table(tree: Tree) -> list[list[int]]:
-    table: list[list[int]] = tree.topology.children.tolist()
-    return table
-
-
-class Numbering(NamedTuple):
-    """A shape, and the old split and the old leaf for each new number."""
-
-    topology: Topology
-    splits: Ints
-    leaves: Ints
-
-
-def number(children: NDArray[np.integer], root: int) -> Numbering:
-    """Number the nodes below ``root`` anew.
+def number(children: NDArray[np.integer], root: int) -> tuple[Topology, Ints, Ints]:
+    """Number the nodes below ``root`` anew: the shape, and the old split and the old leaf for each new number.
 
     Examples
     --------
@@ -265,16 +251,10 @@ def number(children: NDArray[np.integer], root: int) -> Numbering:
     for split in splits:  # grows while it is read: breadth-first
         splits += [child for child in table[split] if child >= 0]
     new_split = {split: i for i, split in enumerate(splits)}
-    leaves, stack = [], [root]
-    while stack:
-        node = stack.pop()
-        if node < 0:
-            leaves.append(~node)
-        else:
-            stack += [table[node][1], table[node][0]]
+    leaves = leaves_from_left(table, root)
     new_leaf = {leaf: i for i, leaf in enumerate(leaves)}
     shape = [[new_split[k] if k >= 0 else ~new_leaf[~k] for k in table[split]] for split in splits]
-    return Numbering(Topology(shape), np.array(splits, dtype=np.int64), np.array(leaves, dtype=np.int64))
+    return Topology(shape), np.array(splits, dtype=np.int64), np.array(leaves, dtype=np.int64)
 
 
 def _rebuild(tree: Tree, children: NDArray[np.integer], root: int) -> Tree:

@@ -113,6 +113,11 @@ class Column:
         """Whether the mapped number is clipped to a bound."""
         return self.lower is not None or self.upper is not None
 
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Bounds that the mapped number is clipped to, infinite if there are none."""
+        return -np.inf if self.lower is None else self.lower, np.inf if self.upper is None else self.upper
+
     def map(self, number: float) -> float:
         """Encode one number.
 
@@ -122,7 +127,7 @@ class Column:
         2.0
         """
         numbers = np.array([number], dtype=np.float64)
-        _map_numbers(numbers, self.center, self.scale, *_bounds(self))
+        _map_numbers(numbers, self.center, self.scale, *self.bounds)
         return float(numbers[0])
 
 
@@ -393,11 +398,9 @@ class Encoder:
         return numbers
 
     @cached_property
-    def _affine(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """Center, scale, lower and upper bound of all columns."""
-        maps = np.array([(column.center, column.scale, *_bounds(column)) for column in self.columns])
-        center, scale, lower, upper = maps.T
-        return center, scale, lower, upper
+    def _affine(self) -> Floats:
+        """Center, scale, lower and upper bound of all columns, shape (4, n_columns)."""
+        return np.array([(column.center, column.scale, *column.bounds) for column in self.columns]).T
 
 
 def as_array(X: Any) -> Array:
@@ -410,10 +413,6 @@ def as_array(X: Any) -> Array:
     """
     array = np.asarray(X)
     return np.array(X, dtype=object) if array.dtype.kind == "U" and not isinstance(X, np.ndarray) else array
-
-
-def _bounds(column: Column) -> tuple[float, float]:
-    return -np.inf if column.lower is None else column.lower, np.inf if column.upper is None else column.upper
 
 
 def _map_numbers(
@@ -438,7 +437,7 @@ def _encode_numbers(column: Column, values: Array, features: Floats) -> None:
     if (column.missing is None and missing.any()) or not np.isfinite(numbers).all():
         _refuse(column, np.where(missing, np.nan if column.missing is None else 0.0, numbers))
     numbers[missing] = column.fill
-    _map_numbers(numbers, column.center, column.scale, *_bounds(column))
+    _map_numbers(numbers, column.center, column.scale, *column.bounds)
     features[:, 0] = numbers
     if column.missing is not None:
         features[:, 1] = missing
@@ -491,5 +490,4 @@ def _clipped_label(column: Column) -> str:
         inner = f"({inner} {'-' if column.center > 0 else '+'} {abs(column.center):g})"
     if column.scale != 1:
         inner = f"{inner} * {column.scale:g}"
-    lower, upper = _bounds(column)
-    return f"clip({inner}, {lower:g}, {upper:g})"
+    return "clip({}, {:g}, {:g})".format(inner, *column.bounds)

@@ -29,7 +29,7 @@ import json
 import math
 import os
 import tempfile
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import partial
 from os import PathLike
@@ -240,9 +240,8 @@ def _read_document(document: Any) -> Document:
     _check_json("about", about)
     if "encoder" not in document and "output" not in document:
         return Document(tree, about)
-    encoder = Encoder.identity(tree.feature_labels)
-    if "encoder" in document:
-        encoder = _read_encoder(document["encoder"])
+    given = document.get("encoder")
+    encoder = _read_encoder(given) if "encoder" in document else Encoder.identity(tree.feature_labels)
     output = _read_output(document["output"]) if "output" in document else Identity()
     return Document(_name_field("encoder", lambda: Model(encoder, tree, output)), about)
 
@@ -256,12 +255,8 @@ def _read_tree(given: Any) -> Tree:
     n_leaves = n_splits + 1
     children = _read_array("tree.children", given["children"], (n_splits, 2), integer=True)
     topology = _name_field("tree.children", lambda: Topology(children))
-    shapes = {"weight": (n_splits, n_features), "bias": (n_splits,), "value": (n_leaves, n_outputs)}
-    shapes |= {
-        "coef": (n_leaves, n_outputs, n_features),
-        "lower": (n_leaves, n_outputs),
-        "upper": (n_leaves, n_outputs),
-    }
+    shapes = {"weight": (n_splits, n_features), "bias": (n_splits,), "coef": (n_leaves, n_outputs, n_features)}
+    shapes |= dict.fromkeys(("value", "lower", "upper"), (n_leaves, n_outputs))
     arrays: dict[str, Any] = {
         name: _read_array(f"tree.{name}", given[name], shape) for name, shape in shapes.items() if name in given
     }
@@ -316,7 +311,6 @@ def _parse(text: str) -> Any:
 
 
 def _fail(field: str, problem: str) -> NoReturn:
-    """Raise the error that names a field."""
     raise ValueError(f"{field}: {problem}")
 
 
@@ -334,7 +328,6 @@ def _get_object(field: str, given: Any, required: Collection[str], optional: Col
 
 
 def _read_count(field: str, given: Any, least: int) -> int:
-    """Read a count."""
     if type(given) is not int or not least <= given < 2**31:
         _fail(field, f"must be an integer of at least {least}, got {_show(given)}")
     return given
@@ -365,12 +358,16 @@ def _read_array(field: str, given: Any, shape: tuple[int, ...], *, integer: bool
 def _numbers(field: str, row: list[Any], *, integer: bool = False) -> list[Any]:
     """Check that a list holds finite numbers (integers that fit 32 bits) and nothing else; booleans are not numbers."""
     kinds = {int} if integer else {int, float}
-    if not set(map(type, row)) <= kinds or not all(map(math.isfinite, row)) or (integer and _too_large(row)):
-        for i, number in enumerate(row):
-            wrong = type(number) not in kinds or not math.isfinite(number) or (integer and _too_large([number]))
-            if wrong:
-                kind = "an integer below 2**31" if integer else "a finite number that float64 holds"
-                _fail(f"{field}[{i}]", f"must be {kind}, got {_show(number)}")
+
+    def is_wrong(numbers: list[Any]) -> bool:
+        if not set(map(type, numbers)) <= kinds or not all(map(math.isfinite, numbers)):
+            return True
+        return integer and any(not -(2**31) <= number < 2**31 for number in numbers)
+
+    for i, number in enumerate(row if is_wrong(row) else []):
+        if is_wrong([number]):
+            kind = "an integer below 2**31" if integer else "a finite number that float64 holds"
+            _fail(f"{field}[{i}]", f"must be {kind}, got {_show(number)}")
     return row
 
 
@@ -407,10 +404,6 @@ def _show(given: Any) -> str:
         return f"{'an object' if isinstance(given, dict) else 'a list'} of length {len(given)}"
     shown = repr(given)
     return shown if len(shown) <= 60 else shown[:57] + "..."
-
-
-def _too_large(row: Iterable[int]) -> bool:
-    return any(not -(2**31) <= number < 2**31 for number in row)
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from dtsemnet.arrays import Array, Ints
 
-__all__ = ["Level", "Paths", "Topology", "MAX_DEPTH"]
+__all__ = ["Level", "Paths", "Topology", "MAX_DEPTH", "leaves_from_left"]
 
 
 MAX_DEPTH = 20
@@ -135,7 +135,8 @@ class Topology:
         first, last = self.spans
         for depth, level in enumerate(self.levels):
             for i in level.splits:
-                middle = self._middle(i)
+                left = self.children[i, 0]
+                middle = last[left] if left >= 0 else ~left + 1
                 split[first[i] : last[i], depth] = i
                 side[first[i] : middle, depth] = 0
                 side[middle : last[i], depth] = 1
@@ -162,10 +163,6 @@ class Topology:
         first, last = self.spans
         running = np.concatenate([np.zeros_like(per_leaf[:1]), np.cumsum(per_leaf, axis=0)])
         return running[last] - running[first]
-
-    def _middle(self, split: int) -> int:
-        left = self.children[split, 0]
-        return int(self.spans[1][left] if left >= 0 else ~left + 1)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Topology):
@@ -199,18 +196,17 @@ def _check_children(children: Ints) -> None:
         len(splits) and (splits <= np.flatnonzero(below >= 0) // 2).any()
     ):
         raise ValueError("children must number the splits breadth-first, each below one parent, the root as 0.")
-    if n_splits:
-        leaves = _leaves_from_left_to_right(children)
-        if not np.array_equal(leaves, np.arange(n_splits + 1)):
-            raise ValueError("children must number the leaves from left to right, each once.")
+    if n_splits and leaves_from_left(children.tolist(), 0) != list(range(n_splits + 1)):
+        raise ValueError("children must number the leaves from left to right, each once.")
 
 
-def _leaves_from_left_to_right(children: Ints) -> Ints:
-    leaves, stack = [], [0]
+def leaves_from_left(children: list[list[int]], root: int) -> list[int]:
+    """List the leaves below a node from left to right."""
+    leaves, stack = [], [root]
     while stack:
         node = stack.pop()
         if node < 0:
             leaves.append(~node)
         else:
-            stack += [int(children[node, 1]), int(children[node, 0])]
-    return np.array(leaves)
+            stack += reversed(children[node])
+    return leaves

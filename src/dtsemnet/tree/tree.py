@@ -94,19 +94,13 @@ class Tree:
         if not isinstance(topology, Topology):
             raise TypeError(f"topology must be a Topology, got {type(topology).__name__}; write Topology(children).")
         n_splits, n_leaves = topology.n_splits, topology.n_leaves
-        put: dict[str, Any] = {
-            "topology": topology,
-            "weight": _validate.floats("weight", weight, (n_splits, "n_features")),
-        }
-        n_features = put["weight"].shape[1]
+        put: dict[str, Any] = {"topology": topology}
+        put["weight"] = _validate.floats("weight", weight, (n_splits, "n_features"))
         put["bias"] = _validate.floats("bias", bias, (n_splits,))
         put["value"] = _validate.floats("value", value, (n_leaves, "n_outputs"))
-        outputs = put["value"].shape
-        for name, array, shape in [
-            ("coef", coef, (*outputs, n_features)),
-            ("lower", lower, outputs),
-            ("upper", upper, outputs),
-        ]:
+        n_features, outputs = put["weight"].shape[1], put["value"].shape
+        shapes = {"coef": (*outputs, n_features), "lower": outputs, "upper": outputs}
+        for (name, shape), array in zip(shapes.items(), (coef, lower, upper)):
             put[name] = None if array is None else _validate.floats(name, array, shape)
         put["feature_names"] = _validate.feature_names(feature_names, n_features)
         put["class_names"] = _validate.class_names(class_names, outputs[1])
@@ -371,8 +365,27 @@ class Tree:
         arrays |= {name: getattr(self, name) for name in ("coef", "lower", "upper") if getattr(self, name) is not None}
         return _validate.digest({"feature_names": self.feature_names, "class_names": self.class_names}, arrays)
 
-    def _read(self, X: ArrayLike) -> Array:
-        return _read_rows(X, self.n_features, self.feature_labels)
+    def _read(self, X: Any) -> Array:
+        """Check the shape and the type of ``X``, without looking at its numbers."""
+        rows = X if type(X) is np.ndarray else np.asarray(X)
+        if rows.ndim != 2 and hasattr(X, "toarray"):
+            raise ValueError("X must be a dense array, got a sparse matrix; pass X.toarray().")
+        if rows.ndim != 2:
+            raise ValueError(
+                f"X must have shape (n_samples, {self.n_features}), got {rows.ndim} dimension(s) {rows.shape}; "
+                "reshape one row by X.reshape(1, -1), one column by X.reshape(-1, 1)."
+            )
+        if rows.shape[1] != self.n_features:
+            columns = ", ".join([*self.feature_labels[:3], *["..."] * (self.n_features > 3)])
+            raise ValueError(
+                f"X has {rows.shape[1]} columns, but this tree reads {self.n_features}; "
+                f"pass the columns {columns} in that order."
+            )
+        if rows.dtype.kind not in "fiub":
+            raise ValueError(
+                f"X must hold numbers, got dtype {rows.dtype}; convert it, or use a Model with an encoder."
+            )
+        return rows
 
     def _walk(self, route: Callable[..., int], rows: Array, output: Kind, *arrays: Array) -> Kind:
         """Run a kernel over the blocks; a tree without splits has no scores, so its rows are only checked."""
@@ -395,27 +408,12 @@ def _make(topology: Topology, *rest: Any) -> Tree:
     return Tree(topology, *arrays, feature_names=feature_names, class_names=class_names)
 
 
-def _read_rows(X: ArrayLike, n_features: int, labels: tuple[str, ...]) -> Array:
-    """Check the shape and the type of ``X``, without looking at its numbers.
-
-    Kernels read C-ordered float32 and float64. Such arrays pass without a copy; all else (integers, booleans, Fortran
-    order, strides) is converted block by block, so that a large array needs no second copy of itself.
-    """
-    rows = X if type(X) is np.ndarray else np.asarray(X)
-    if rows.ndim != 2:
-        _refuse_dimensions(X, rows, n_features)
-    if rows.shape[1] != n_features:
-        raise ValueError(
-            f"X has {rows.shape[1]} columns, but this tree reads {n_features}; "
-            f"pass the columns {', '.join(labels[:3])}{', ...' if n_features > 3 else ''} in that order."
-        )
-    if rows.dtype.kind not in "fiub":
-        raise ValueError(f"X must hold numbers, got dtype {rows.dtype}; convert it, or use a Model with an encoder.")
-    return rows
-
-
 def _blocks(rows: Array) -> Iterator[tuple[int, int, Array]]:
-    """Cut rows into blocks that the kernels read, each with its first row and one past its last."""
+    """Cut rows into blocks that the kernels read, each with its first row and one past its last.
+
+    C-ordered float32 and float64 pass without a copy; all else (integers, booleans, Fortran order, strides) is
+    converted block by block, so that a large array needs no second copy of itself.
+    """
     if (rows.dtype == np.float64 or rows.dtype == np.float32) and rows.flags.c_contiguous and rows.flags.aligned:
         view = rows.view()
         # Read-only always: numba would compile every kernel a second time for read-only arrays.
@@ -440,13 +438,4 @@ def _refuse(row: Array, number: int, labels: tuple[str, ...]) -> NoReturn:
         )
     raise ValueError(
         f"X row {number} is too large for this tree: a sum overflows to inf - inf; rescale the columns or the tree."
-    )
-
-
-def _refuse_dimensions(X: Any, rows: Array, n_features: int) -> NoReturn:
-    if hasattr(X, "toarray"):
-        raise ValueError("X must be a dense array, got a sparse matrix; pass X.toarray().")
-    way_out = "reshape one row by X.reshape(1, -1), one column by X.reshape(-1, 1)"
-    raise ValueError(
-        f"X must have shape (n_samples, {n_features}), got {rows.ndim} dimension(s) {rows.shape}; {way_out}."
     )

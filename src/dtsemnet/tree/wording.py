@@ -21,7 +21,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
-from typing import Protocol
 
 import numpy as np
 
@@ -127,98 +126,32 @@ class Sum:
         return line.predict(rows)
 
 
-class Question(Protocol):
+@dataclass(frozen=True)
+class Question:
     """A split as printed: yes or no for each row."""
 
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """Pieces of the text."""
-
-    @property
-    def n_hidden(self) -> int:
-        """Terms that the text leaves out."""
+    parts: tuple[str, ...]
+    """Pieces of the text, between which a line may be broken."""
+    answer: Callable[[Floats], Bools]
+    n_hidden: int = 0
+    """Terms that the text leaves out."""
+    ending: str = ""
+    """The comparison at the end of a text that may be shortened before it."""
 
     def __call__(self, rows: Floats) -> Bools:
         """Answer for each row."""
-
-
-@dataclass(frozen=True)
-class Positive:
-    """Whether a sum is positive."""
-
-    sum: Sum
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """The sum, then the comparison."""
-        return (*self.sum.parts, "> 0")
-
-    @property
-    def n_hidden(self) -> int:
-        """Terms that the sum leaves out."""
-        return self.sum.n_hidden
-
-    def __call__(self, rows: Floats) -> Bools:
-        """Compare the sum with 0."""
-        return self.sum(rows) > 0
-
-
-@dataclass(frozen=True)
-class Beyond:
-    """Whether a number lies beyond a threshold, and what a missing one answers."""
-
-    label: str
-    ending: str
-    """The comparison in words."""
-    feature: int
-    above: bool
-    threshold: float
-    missing: int | None
-    """The indicator of a missing number, if there is one."""
-    missing_answers: bool
-    n_hidden: int = 0
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """The whole in one piece."""
-        return (f"{self.label} {self.ending}",)
-
-    def __call__(self, rows: Floats) -> Bools:
-        """Compare the number with the threshold."""
-        number = rows[:, self.feature]
-        answer = number > self.threshold if self.above else number < self.threshold
-        return answer if self.missing is None else np.where(rows[:, self.missing] == 1, self.missing_answers, answer)
-
-
-@dataclass(frozen=True)
-class Among:
-    """Whether one of some 0/1 features is 1, or none of them."""
-
-    parts: tuple[str, ...]
-    features: tuple[int, ...]
-    wanted: bool
-    n_hidden: int = 0
-
-    def __call__(self, rows: Floats) -> Bools:
-        """Look for a feature that is 1."""
-        return (rows[:, list(self.features)] == 1).any(axis=1) == self.wanted
+        return self.answer(rows)
 
 
 def write_question(
     view: ReadableView, weight: Floats, bias: float, digits: Digits, shown: Sequence[int] | None = None
 ) -> Question:
-    """Write a split as a question.
-
-    Parameters
-    ----------
-    view : ReadableView
-    weight, bias : array of shape (n_features,), float
-    digits : Digits
-    shown : sequence of int, optional
-        Features to show in a sum, in this order. All in their order by default.
-    """
+    """Write a split as a question; a sum shows all features in their order, or those in ``shown``, in that order."""
     solved = _solve(view, weight, bias, digits.threshold, number_text)
-    return Positive(write_sum(view, weight, bias, digits, shown)) if solved is None else solved
+    if solved is not None:
+        return solved
+    total = write_sum(view, weight, bias, digits, shown)
+    return Question((*total.parts, "> 0"), lambda rows: total(rows) > 0, total.n_hidden)
 
 
 def write_sum(
@@ -245,14 +178,7 @@ def write_sum(
 def fit_condition(view: ReadableView, weight: Floats, bias: float, size: Floats, fits: Fits) -> str:
     """Write a split in little room: ``w . x > -b``, divided by the weight of its largest term.
 
-    Parameters
-    ----------
-    view : ReadableView
-    weight, bias : array of shape (n_features,), float
-    size : array of shape (n_features,)
-        How much each term moves the sum: the largest are written first, as many as fit, the rest as an ellipsis.
-    fits : callable
-        Whether a text fits.
+    The terms that move the sum most, by ``size``, are written first, as many as fit, the rest as an ellipsis.
 
     Examples
     --------
@@ -269,10 +195,10 @@ def fit_condition(view: ReadableView, weight: Floats, bias: float, size: Floats,
     if not used:
         return f"0 > {display_number(-bias)}"
     solved = _solve(view, weight, bias, 3, display_number)
-    if isinstance(solved, Beyond):
-        ending = f" {solved.ending}"
-        return shorten(solved.label, lambda label: fits(label + ending)) + ending
-    if isinstance(solved, Among):
+    if solved is not None and solved.ending:
+        ending = solved.ending
+        return shorten(solved.parts[0].removesuffix(ending), lambda label: fits(label + ending)) + ending
+    if solved is not None:
         return _fit_parts(solved.parts, fits)
     lead = float(weight[used[0]])
     with np.errstate(over="ignore"):
@@ -355,7 +281,7 @@ def _term(number: float, size: str, name: str, *, first: bool, minus: str = "-")
 
 def _solve(
     view: ReadableView, weight: Floats, bias: float, digits: int, write: Callable[[float, int], str]
-) -> Beyond | Among | None:
+) -> Question | None:
     """Write a split on one column as a question about it, if it is one."""
     columns = {view.features[j].column_index for j in np.flatnonzero(weight)}
     if len(columns) != 1:
@@ -365,17 +291,6 @@ def _solve(
         return _choice(view, weight, bias, members)
     if weight[members[0]] == 0:
         return _choice(view, weight, bias, members[1:])
-    return _threshold(view, weight, bias, members, digits, write)
-
-
-def _threshold(
-    view: ReadableView,
-    weight: Floats,
-    bias: float,
-    members: list[int],
-    digits: int,
-    write: Callable[[float, int], str],
-) -> Beyond | None:
     feature, missing = members[0], members[1] if len(members) > 1 else None
     slope = float(weight[feature])
     threshold = -bias / slope
@@ -383,24 +298,30 @@ def _threshold(
         return None
     answers = missing is not None and bool(weight[missing] + bias > 0)
     rest = "" if missing is None else " or missing" if answers else " and not missing"
-    ending = f"{'>' if slope > 0 else '<'} {write(threshold, digits)}{rest}"
+    ending = f" {'>' if slope > 0 else '<'} {write(threshold, digits)}{rest}"
     printed = float(number_text(threshold, digits))
-    return Beyond(view.features[feature].label, ending, feature, slope > 0, printed, missing, answers)
+
+    def is_beyond(rows: Floats) -> Bools:
+        beyond = rows[:, feature] > printed if slope > 0 else rows[:, feature] < printed
+        return beyond if missing is None else np.where(rows[:, missing] == 1, answers, beyond)
+
+    return Question((f"{view.features[feature].label}{ending}",), is_beyond, ending=ending)
 
 
-def _choice(view: ReadableView, weight: Floats, bias: float, members: list[int]) -> Among | None:
+def _choice(view: ReadableView, weight: Floats, bias: float, members: list[int]) -> Question | None:
     """Ask for categories by name; a value that the model does not know scores the bias alone."""
     unknown_answers = bias > 0
-    named = tuple(j for j in members if (weight[j] + bias > 0) != unknown_answers)
+    named = [j for j in members if (weight[j] + bias > 0) != unknown_answers]
     if not named:
         return None
     features = [view.features[j] for j in named]
     column = features[0].column.name
     names = [str(feature.category) if feature.kind == "category" else "missing" for feature in features]
     if len(features) == 1 and features[0].kind == "missing":
-        return Among((f"{column} is {'not ' * unknown_answers}missing",), named, not unknown_answers)
-    if len(names) == 1:
-        return Among((f"{column} {'≠' if unknown_answers else '='} {names[0]}",), named, not unknown_answers)
-    pieces = [f"{name}," for name in names[:-1]] + [f"{names[-1]}}}"]
-    pieces[0] = f"{column} {'not in' if unknown_answers else 'in'} {{{pieces[0]}"
-    return Among(tuple(pieces), named, not unknown_answers)
+        pieces = [f"{column} is {'not ' * unknown_answers}missing"]
+    elif len(names) == 1:
+        pieces = [f"{column} {'≠' if unknown_answers else '='} {names[0]}"]
+    else:
+        pieces = [f"{name}," for name in names[:-1]] + [f"{names[-1]}}}"]
+        pieces[0] = f"{column} {'not in' if unknown_answers else 'in'} {{{pieces[0]}"
+    return Question(tuple(pieces), lambda rows: (rows[:, named] == 1).any(axis=1) != unknown_answers)
