@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dtsemnet.explorer import to_html
-from dtsemnet.explorer.description import describe
-from dtsemnet.explorer.packing import pack
+from dtsemnet.explorer.description import describe, pack
 from dtsemnet.tree import Column, Encoder, Model, TanhScale, Topology, Tree, as_model
 from explorer.conftest import BITS, as_json, bits
 from strategies import points, trees, wild_points, wild_trees

@@ -1,6 +1,6 @@
 """The description of a model that the page reads: a JSON object.
 
-It has these fields. Arrays are written as :mod:`dtsemnet.explorer.packing` writes them.
+It has these fields. Arrays are written by :func:`pack`.
 
 ==============  ==========================================================================================
 ``title``       text at the top of the page
@@ -28,22 +28,27 @@ It has these fields. Arrays are written as :mod:`dtsemnet.explorer.packing` writ
 ==============  ==========================================================================================
 
 The page folds affine columns into raw units for reading, and repeats the encoder and the tree
-themselves for routing.
+themselves for routing. It knows a row as one number per column: the number itself, the position
+of its category, -1 for a category that the encoder does not know, NaN for a missing value. So it
+holds what the encoder can tell apart, and nothing else.
 """
 
 from __future__ import annotations
 
+import base64
 import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from dtsemnet.arrays import Floats
-from dtsemnet.explorer.packing import pack
-from dtsemnet.explorer.rows import GivenRows
-from dtsemnet.tree import Column, Feature, Identity, Model, ReadableView, class_colors
+from dtsemnet.arrays import Array, Floats
+from dtsemnet.tree import Column, Feature, Identity, LeafSurvey, Model, ReadableView, class_colors
+from dtsemnet.tree.encoder import is_missing
 
-__all__ = ["describe"]
+__all__ = ["GivenRows", "describe", "pack"]
+
+_SPARSE = 0.25  # share of non-zeros below which positions and numbers are shorter than all numbers
 
 
 def describe(
@@ -84,6 +89,98 @@ def describe(
         "image": None if image_shape is None else _image(image_shape, rows),
         "proofs": None if proofs is None else _proofs(proofs),
     }
+
+
+class GivenRows:
+    """The rows given to a page, with a survey of the leaves that they reach.
+
+    Parameters
+    ----------
+    model : Model
+    X : array_like or data frame
+    y : array_like, optional
+        Labels or targets.
+
+    Examples
+    --------
+    >>> from dtsemnet.tree import Topology, Tree
+    >>> model = Model.of(Tree(Topology.complete(1), [[1.0]], [-2.0], [[10.0], [20.0]]))
+    >>> GivenRows(model, [[1.0], [3.0], [4.0]], [10.0, 20.0, 22.0]).leaves()
+    {'count': [1, 2], 'level': [[10.0], [20.0]], 'error': [[0.0], [1.4142135623730951]], 'target': [[10.0], [21.0]]}
+    """
+
+    def __init__(self, model: Model, X: Any, y: Any = None) -> None:
+        self.model = model
+        self.survey = LeafSurvey.of(model, X, y)
+        if not self.survey.n_rows:
+            raise ValueError("X must hold at least one row, got none; leave X out for a page without rows.")
+        self.column = _read_columns(model, X)
+        self.spread = _spread(model.transform(X))
+        """Standard deviation of each feature."""
+
+    def known(self, column: int) -> Floats:
+        """Return the values of a column that are not missing."""
+        values = self.column[:, column].astype(np.float64)
+        return values[~np.isnan(values)]
+
+    def leaf_means(self) -> Floats:
+        """Compute the mean row of each leaf, in raw columns; 0 for a leaf without rows."""
+        return np.where(self.survey.count[:, None] > 0, self.survey.mean(self.column), 0.0)
+
+    def sample(self, max_rows: int) -> dict[str, Any]:
+        """Choose the rows to embed, evenly spaced if there are more than ``max_rows``."""
+        n_rows, target = self.survey.n_rows, self.survey.target
+        index = np.unique(np.linspace(0, n_rows - 1, min(max_rows, n_rows)).astype(np.int64))
+        return {
+            "given": n_rows,
+            "number": index.tolist(),
+            "column": pack(self.column[index]),
+            "target": None if target is None else pack(target[index]),
+        }
+
+    def leaves(self) -> dict[str, Any]:
+        """Describe the leaves by all rows: counts, and the metrics that y allows."""
+        survey = self.survey
+        described: dict[str, Any] = {"count": survey.count.tolist()}
+        if survey.class_count is not None and survey.n_correct is not None:
+            described |= {"mix": survey.class_count.tolist(), "right": survey.n_correct.tolist()}
+        if survey.mean_prediction is not None:
+            described["level"] = _finite_rows(survey.mean_prediction)
+        if survey.squared_error is not None and survey.mean_target is not None:
+            described["error"] = _finite_rows(np.sqrt(survey.squared_error))
+            described["target"] = _finite_rows(survey.mean_target)
+        return described
+
+
+def pack(array: ArrayLike) -> dict[str, Any]:
+    """Write an array of float64 as a JSON object: exact, small, and quick to read.
+
+    The numbers are written as bytes in base64, in the smallest type that holds all of them exactly (little-endian).
+    If most of them are zeros, as in axis-aligned trees, only the others are written, with their positions. Negative
+    zeros and NaN are kept.
+
+    Returns
+    -------
+    dict
+        ``shape``; ``type`` ("u1", "f4" or "f8"); ``data``, the numbers in base64. A sparse array also has ``place``,
+        the flat positions of the numbers (uint32 in base64); all other numbers are 0.
+
+    Examples
+    --------
+    >>> pack([[1.0, 255.0]])
+    {'shape': [1, 2], 'type': 'u1', 'data': 'Af8='}
+    >>> pack(np.eye(1, 8))["place"]
+    'AAAAAA=='
+    """
+    numbers = np.asarray(array, dtype=np.float64)
+    packed: dict[str, Any] = {"shape": list(numbers.shape)}
+    flat = numbers.ravel()
+    place = np.flatnonzero(flat.view(np.uint64))  # by bits, since -0.0 must be kept
+    if len(place) < _SPARSE * flat.size:
+        packed["place"] = _base64(place.astype("<u4"))
+        flat = flat[place]
+    kind = _smallest_type(flat)
+    return packed | {"type": kind, "data": _base64(flat.astype("<" + kind))}
 
 
 def _proofs(report: Any) -> dict[str, Any]:
@@ -165,3 +262,46 @@ def _range(low: float, high: float, start: float) -> dict[str, Any]:
     if not (math.isfinite(low) and math.isfinite(high) and math.isfinite(high - low)):
         low, high = -1.0, 1.0
     return {"low": low, "high": high, "start": start, "whole": False}
+
+
+def _finite_rows(array: Floats) -> list[list[float] | None]:
+    """Write an array for JSON: one list per leaf, None for a leaf without rows or with a sum that overflowed."""
+    return [row.tolist() if np.isfinite(row).all() else None for row in array]
+
+
+def _spread(features: Array) -> Floats:
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread = features.std(axis=0, dtype=np.float64)
+    return np.where(np.isfinite(spread), spread, 1.0)
+
+
+def _read_columns(model: Model, X: Any) -> Array:
+    if isinstance(X, np.ndarray) and X.dtype.kind in "fiub" and model.encoder.is_numeric:
+        return X  # numbers already: their type is kept, so that pixels travel as bytes
+    given = model.encoder.read_columns(X)
+    return np.stack([_read_column(column, values) for column, values in zip(model.encoder.columns, given)], axis=1)
+
+
+def _read_column(column: Column, values: Array) -> Floats:
+    missing = is_missing(values)
+    numbers = np.full(len(values), np.nan)
+    if column.categories is None:
+        numbers[~missing] = values[~missing].astype(np.float64)
+        return numbers
+    code = {category: k for k, category in enumerate(column.categories)}
+    numbers[~missing] = [code.get(value, -1) for value in values[~missing].tolist()]
+    # Without an indicator a missing category is what an unknown one is: all zeros.
+    return numbers if column.missing is not None else np.where(missing, -1.0, numbers)
+
+
+def _smallest_type(flat: Floats) -> str:
+    for kind in ("u1", "f4"):
+        with np.errstate(over="ignore", invalid="ignore"):
+            back = flat.astype(kind).astype(np.float64)
+        if np.array_equal(back.view(np.uint64), flat.view(np.uint64)):
+            return kind
+    return "f8"
+
+
+def _base64(array: Array) -> str:
+    return base64.b64encode(array.tobytes()).decode("ascii")

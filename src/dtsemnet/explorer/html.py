@@ -18,8 +18,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from dtsemnet.explorer.description import describe
-from dtsemnet.explorer.rows import GivenRows
+from dtsemnet.explorer.description import GivenRows, describe
 from dtsemnet.tree import Model
 from dtsemnet.tree.file import write_atomically
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from dtsemnet.explorer.packing import pack
+from dtsemnet.explorer.description import pack
 
 
 def unpack(packed: dict) -> np.ndarray:
