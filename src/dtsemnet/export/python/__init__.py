@@ -24,9 +24,6 @@ from dtsemnet.tree import Column, Model, TanhScale
 
 __all__ = ["to_numpy_function", "to_python"]
 
-Function = Callable[[Any], Any]
-"""A function of the exported module."""
-
 _PLAIN_ROUTING = '''
 
 def encode(row):
@@ -258,14 +255,14 @@ def to_python(tree: Any, X: Any = None) -> Artefact:
     source = _opening(model, needs="nothing but Python", imports="math", argument="row", form=form, several=several)
     source += "inf = math.inf\n" + _tables(model, _list) + _PLAIN_ROUTING
     if model.is_classifier:
-        return _checked(model, "Python", source + _PLAIN_CLASSES, _call_by_row, X)
+        return _checked(model, "Python", source + _PLAIN_CLASSES, X, by_row=True)
     output = "VALUE[leaf][o]" if model.tree.coef is None else "_dot(COEF[leaf][o], x) + VALUE[leaf][o]"
     mapped = "output"
     if isinstance(model.output, TanhScale):
         mapped = "LOW[o] + (math.tanh(output) + 1.0) / 2.0 * (HIGH[o] - LOW[o])"
     what, answer = (several, "outputs") if model.tree.n_outputs > 1 else ("a number", "outputs[0]")
     source += _PLAIN_NUMBERS.format(what=what, output=output, mapped=mapped, answer=answer)
-    return _checked(model, "Python", source, _call_by_row, X)
+    return _checked(model, "Python", source, X, by_row=True)
 
 
 def to_numpy_function(tree: Any, X: Any = None) -> Artefact:
@@ -298,14 +295,14 @@ def to_numpy_function(tree: Any, X: Any = None) -> Artefact:
     if model.is_classifier:
         # An array of objects, so that names of different types keep them.
         source += f"CLASSES = np.array(CLASSES, dtype=object)\n{_NUMPY_ROUTING}{_NUMPY_CLASSES}"
-        return _checked(model, "numpy", source, _call_by_table, X)
+        return _checked(model, "numpy", source, X, by_row=False)
     mapped = "output"
     if isinstance(model.output, TanhScale):
         mapped = "(LOW + (np.tanh(output) + 1.0) / 2.0 * (HIGH - LOW))"
     what, column = ("numbers", "") if model.tree.n_outputs > 1 else ("a number", "[:, 0]")
     linear = "" if model.tree.coef is None else _NUMPY_LINEAR
     source += _NUMPY_ROUTING + _NUMPY_NUMBERS.format(what=what, answer=mapped + column, linear=linear)
-    return _checked(model, "numpy", source, _call_by_table, X)
+    return _checked(model, "numpy", source, X, by_row=False)
 
 
 def _opening(model: Model, *, needs: str, imports: str, argument: str, form: str, several: str) -> str:
@@ -365,25 +362,20 @@ def _array(name: str, array: Floats) -> str:
     return f"{name} = np.array(\n    [\n{rows}    ],\n    dtype=np.float64,\n).reshape({array.shape!r})\n"
 
 
-def _checked(model: Model, kind: str, source: str, call: Callable[[Function, Array], Any], X: Any) -> Artefact:
-    """Make the artefact; ``call`` sends rows through a function of the module."""
+def _checked(model: Model, kind: str, source: str, X: Any, *, by_row: bool) -> Artefact:
+    """Make the artefact; functions of the module take a row, or a table."""
 
     def answer(rows: Array) -> Predictions:
-        module: dict[str, Function] = {}
+        module: dict[str, Callable[[Any], Any]] = {}
         exec(compile(source, "<exported tree>", "exec"), module)
-        leaf, prediction = np.asarray(call(module["apply"], rows)), call(module["predict"], rows)
+
+        def call(name: str) -> Any:
+            return [module[name](row) for row in rows.tolist()] if by_row else module[name](rows)
+
+        leaf, prediction = np.asarray(call("apply")), call("predict")
         if not model.is_classifier:
             return Predictions(leaf, np.array(prediction, dtype=np.float64).reshape(len(rows), -1))
-        probability = np.array(call(module["predict_proba"], rows)).reshape(len(rows), -1)
+        probability = np.array(call("predict_proba")).reshape(len(rows), -1)
         return Predictions(leaf, probability, np.array(prediction, dtype=object))
 
     return checked(model, Artefact(kind, source, exact=True, answer=answer), X)
-
-
-def _call_by_row(function: Function, rows: Array) -> list[Any]:
-    return [function(row) for row in rows.tolist()]
-
-
-def _call_by_table(function: Function, rows: Array) -> Array:
-    table: Array = function(rows)
-    return table

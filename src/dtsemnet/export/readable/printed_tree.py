@@ -34,7 +34,7 @@ from dtsemnet.tree.wording import (
     write_sum,
 )  # fmt: skip
 
-__all__ = ["Folded", "Printed", "fold_small", "print_tree"]
+__all__ = ["Folded", "Printed", "Printer", "fold_small"]
 
 _DIGITS = 4  # if no rows say how many are needed
 _FEWEST_DIGITS = 3
@@ -62,15 +62,8 @@ class Printed:
     """Largest difference between an output as printed and the tree's, if leaves are linear."""
 
 
-def print_tree(
-    view: ReadableView, X: Any, digits: int | None, fold: float, max_terms: int | None, names: Sequence[str] | None
-) -> Printed:
-    """Write all nodes; arguments as in :func:`dtsemnet.export.to_text`."""
-    return _Printer(view, X, digits, fold, max_terms, names).run()
-
-
-class _Printer:
-    """Writes the nodes of one tree."""
+class Printer:
+    """Writes the nodes of one tree; arguments as in :func:`dtsemnet.export.to_text`."""
 
     def __init__(
         self,
@@ -95,7 +88,7 @@ class _Printer:
 
     def run(self) -> Printed:
         questions = [self.split(i) for i in range(self.tree.n_splits)]
-        sums = self.sums() if self.tree.coef is not None else []
+        sums = self.sums()
         leaves = [self.leaf_lines(leaf, sums) for leaf in range(self.tree.n_leaves)]
         digits = (min(self.used, default=_DIGITS), max(self.used, default=_DIGITS))
         moved = error = None
@@ -125,23 +118,20 @@ class _Printer:
         return question
 
     def sums(self) -> list[list[Sum]]:
-        """Write the linear models of all leaves, one for each output."""
-        assert self.tree.coef is not None
+        """Write the linear models of all leaves, one for each output; none if leaves are constant."""
+        coef, value = self.tree.coef, self.tree.value.tolist()
+        if coef is None:
+            return []
         return [
-            [
-                self.sum(self.tree.coef[leaf, o], float(self.tree.value[leaf, o]), leaf)
-                for o in range(self.tree.n_outputs)
-            ]
+            [self.sum(weight, bias, leaf) for weight, bias in zip(coef[leaf], value[leaf])]
             for leaf in range(self.tree.n_leaves)
         ]
 
     def sum(self, weight: Floats, bias: float, leaf: int) -> Sum:
         rows = self.slice(leaf, leaf + 1)
         weight, bias, _ = self.folded(weight, bias, rows)
-        if rows is None or self.digits is not None:
-            digits = self.plain()
-        else:
-            digits = _aligned(weight, bias, rows, _DIGITS)
+        plain = rows is None or self.digits is not None
+        digits = self.plain() if plain else _aligned(weight, bias, rows, _DIGITS)
         return write_sum(self.view, weight, bias, digits, self.shown(weight, rows))
 
     def leaf_lines(self, leaf: int, sums: list[list[Sum]]) -> list[tuple[str, ...]]:
@@ -150,7 +140,9 @@ class _Printer:
             lines = [[_classes(tree.class_names, tree.value[leaf])]]
         else:
             outputs = [self.output_parts(leaf, o, sums) for o in range(tree.n_outputs)]
-            lines = [_together(outputs)] if self.names is None else _named(self.names, outputs)
+            lines = [_together(outputs)]
+            if self.names is not None:  # each output on a line of its own
+                lines = [[f"{name} = {parts[0]}", *parts[1:]] for name, parts in zip(self.names, outputs)]
         if self.rows is not None:
             n_rows = int(self.start[leaf + 1] - self.start[leaf])
             lines[-1].append(f" [{n_rows} row{'' if n_rows == 1 else 's'}]")
@@ -227,17 +219,10 @@ def _together(outputs: list[list[str]]) -> list[str]:
     return ["(" + parts[0], *parts[1:]]
 
 
-def _named(names: Sequence[str], outputs: list[list[str]]) -> list[list[str]]:
-    """Write each output on a line of its own."""
-    return [[f"{name} = {parts[0]}", *parts[1:]] for name, parts in zip(names, outputs)]
-
-
 def _classes(names: tuple[Any, ...], share: Floats) -> str:
     """Name the class of a leaf, its share and, among three classes or more, the next classes."""
     order = np.argsort(-share, kind="stable")
-    others = [f"{names[k]}: {_percent(share[k])}" for k in order[1:] if share[k] >= 0.005]
-    if len(names) == 2:
-        others = []
+    others = [f"{names[k]}: {_percent(share[k])}" for k in order[1:] if share[k] >= 0.005 and len(names) > 2]
     shown = [_percent(share[order[0]]), *others[:2], *(["…"] if len(others) > 2 else [])]
     return f"{names[order[0]]} ({', '.join(shown)})"
 

@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dtsemnet.export.readable.printed_tree import Printed, print_tree
-from dtsemnet.tree import Tree
+from dtsemnet.export.readable.printed_tree import Printed, Printer
 from dtsemnet.tree.view import ReadableView
 from dtsemnet.tree.wording import MOST_DIGITS, number_text
 
-__all__ = ["to_text"]
+__all__ = ["break_line", "to_text"]
 
 _ROOM = 40  # columns left to the content of a node, however deep it lies
 
@@ -87,8 +86,11 @@ def to_text(
         raise ValueError(f"fold={fold} needs rows to find which terms are small; pass X.")
     view = ReadableView.of(tree)
     if output_names is not None:
-        _check_names(output_names, view.tree)
-    printed = print_tree(view, X, digits, float(fold), max_terms, output_names)
+        if view.tree.class_names is not None:
+            raise ValueError("output_names is for a regressor; the classes of this tree have names.")
+        if isinstance(output_names, str) or len(output_names) != view.tree.n_outputs:
+            raise ValueError(f"output_names must name {view.tree.n_outputs} outputs, got {output_names!r}.")
+    printed = Printer(view, X, digits, float(fold), max_terms, output_names).run()
     notes = _notes(printed)
     return "\n".join([*_lines(printed, width), *([""] if notes else []), *notes])
 
@@ -102,10 +104,10 @@ def _lines(printed: Printed, width: int | None) -> list[str]:
         node, head, indent = todo.pop()
         if node < 0:
             for number, parts in enumerate(printed.leaf_lines[~node]):
-                lines += _broken(head if number == 0 else indent, indent + "    ", parts, width)
+                lines += break_line(head if number == 0 else indent, indent + "    ", parts, width)
             continue
         parts = printed.questions[node].parts
-        lines += _broken(head, indent + "│   ", (*parts[:-1], parts[-1] + " ?"), width)
+        lines += break_line(head, indent + "│   ", (*parts[:-1], parts[-1] + " ?"), width)
         left, right = children[node]
         blank = " " * len("├─ yes: ")
         todo.append((left, f"{indent}└─ no:  ", indent + blank))
@@ -113,8 +115,8 @@ def _lines(printed: Printed, width: int | None) -> list[str]:
     return lines
 
 
-def _broken(head: str, margin: str, parts: tuple[str, ...], width: int | None) -> list[str]:
-    """Lay out the pieces of a node, on further lines behind the margin if they do not fit."""
+def break_line(head: str, margin: str, parts: Sequence[str], width: int | None) -> list[str]:
+    """Lay out pieces of text on one line, and on further lines behind the margin if they do not fit."""
     limit = None if width is None else max(width, len(margin) + _ROOM)
     lines, line = [], head + parts[0]
     for part in parts[1:]:
@@ -167,13 +169,6 @@ def _routing(printed: Printed) -> str:
 
 def _count(n: int, word: str) -> str:
     return f"{n} {word}{'' if n == 1 else 's'}"
-
-
-def _check_names(names: Sequence[str], tree: Tree) -> None:
-    if tree.class_names is not None:
-        raise ValueError("output_names is for a regressor; the classes of this tree have names.")
-    if isinstance(names, str) or len(names) != tree.n_outputs:
-        raise ValueError(f"output_names must name {tree.n_outputs} outputs, got {names!r}.")
 
 
 def _check(name: str, number: int | None, low: int, high: int | None) -> None:
