@@ -204,7 +204,7 @@ def _add_number(program: Program, column: Column, x: int, indicator: int) -> int
     floor = -np.inf if column.lower is None else column.lower
     ceiling = np.inf if column.upper is None else column.upper
     feature = program.variable(f"{column.name} mapped", *np.clip([low, high], floor, ceiling))
-    program.clipped_if(feature, terms, constant, floor, ceiling, {}, 1.0)
+    program.equal_if(feature, terms, constant, {}, 1.0, floor, ceiling)
     return feature
 
 
@@ -240,5 +240,5 @@ def _add_output(program: Program, model: Model, feature: list[int], leaf: list[i
     spans = [np.clip(program.span(*part), floor[k], ceiling[k]) for k, part in enumerate(linear)]
     y = program.variable(name, min(span[0] for span in spans), max(span[1] for span in spans))
     for k, (terms, constant) in enumerate(linear):
-        program.clipped_if(y, terms, constant, float(floor[k]), float(ceiling[k]), {leaf[k]: 1.0}, 0.0)
+        program.equal_if(y, terms, constant, {leaf[k]: 1.0}, 0.0, float(floor[k]), float(ceiling[k]))
     return y

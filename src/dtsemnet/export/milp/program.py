@@ -63,12 +63,15 @@ class Program:
         slack = (len(terms) + 2) * 2.0**-52 * size if terms else 0.0
         return low - slack, high + slack
 
-    def equal_if(self, y: int, terms: Terms, constant: float, when: Terms, offset: float) -> None:
-        """Add: if the condition ``when + offset`` holds, ``y = terms + constant``."""
-        self.clipped_if(y, terms, constant, -np.inf, np.inf, when, offset)
-
-    def clipped_if(
-        self, y: int, terms: Terms, constant: float, floor: float, ceiling: float, when: Terms, offset: float
+    def equal_if(
+        self,
+        y: int,
+        terms: Terms,
+        constant: float,
+        when: Terms,
+        offset: float,
+        floor: float = -np.inf,
+        ceiling: float = np.inf,
     ) -> None:
         """Add: if the condition ``when + offset`` holds, ``y = clip(terms + constant, floor, ceiling)``.
 

@@ -28,7 +28,7 @@ from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.export.artefact import Artefact, Predictions
 from dtsemnet.export.check import checked
 from dtsemnet.export.onnx.encoder import encode, feed, input_names, missing_word
-from dtsemnet.export.onnx.graph import ML, Graph, Run, load_runtime, require_onnx
+from dtsemnet.export.onnx.graph import ML, Graph, load_runtime, require_onnx
 from dtsemnet.tree import Identity, Model, TanhScale, Tree, raw_view
 
 __all__ = ["to_onnx"]
@@ -85,14 +85,11 @@ def to_onnx(tree: Any, X: Any = None, *, form: str = "tree", dtype: str = "float
 def _runner(
     model: Model, content: bytes, dtype: str, read: Callable[[Model, Sequence[Array]], Predictions]
 ) -> Callable[[Array], Predictions]:
-    loaded: list[Run] = []
+    run = load_runtime(content)
 
     def answer(rows: Array) -> Predictions:
-        if not loaded:
-            loaded.append(load_runtime(content))
-        parts = []
-        for start in range(0, max(1, len(rows)), BLOCK):
-            parts.append(loaded[0](feed(model.encoder, rows[start : start + BLOCK], dtype)))
+        blocks = (rows[start : start + BLOCK] for start in range(0, max(1, len(rows)), BLOCK))
+        parts = [run(feed(model.encoder, block, dtype)) for block in blocks]
         return read(model, [np.concatenate(part) for part in zip(*parts)])
 
     return answer
@@ -118,11 +115,7 @@ def _read_class_logits(model: Model, outputs: Sequence[Array]) -> Predictions:
     return Predictions(label=np.array([names[k] for k in outputs[0].argmax(axis=1)], dtype=object))
 
 
-FORMS: dict[str, Callable[[Model, Sequence[Array]], Predictions]] = {
-    "tree": _read_tree,
-    "network": _read_leaf_logits,
-    "class network": _read_class_logits,
-}
+FORMS = {"tree": _read_tree, "network": _read_leaf_logits, "class network": _read_class_logits}
 """For each form, how its outputs are read."""
 
 
@@ -133,11 +126,11 @@ def _write_tree(model: Model, dtype: str) -> bytes:
     leaf = _find_leaf(graph, tree, features, order)
     if tree.class_names is not None:
         probabilities = graph.node("Gather", graph.constant("value", tree.value), leaf)
-        number = graph.node("Gather", graph.constant("leaf_class", tree.leaf_class), leaf)
-        kind = _label_type(tree)
-        names = _labels(graph, tree, kind)
-        label = graph.node("Gather", names, number) if names else number
-        graph.output("label", label, kind if names else "int64")
+        label, kind = graph.node("Gather", graph.constant("leaf_class", tree.leaf_class), leaf), _label_type(tree)
+        if kind != "class number":
+            names = np.array(tree.class_names, dtype=object if kind == "str" else kind)
+            label = graph.node("Gather", graph.constant("classes", names, exact=True), label)
+        graph.output("label", label, "int64" if kind == "class number" else kind)
         graph.output("probabilities", probabilities, dtype, tree.n_outputs)
     else:
         graph.output("variable", _regressor_outputs(graph, model, features, order, leaf), dtype, tree.n_outputs)
@@ -156,15 +149,6 @@ def _label_type(tree: Tree) -> str:
     kinds = {type(name) for name in tree.class_names or ()}
     known: dict[type, str] = {str: "str", int: "int64", float: "float64", bool: "bool"}
     return known[kinds.pop()] if len(kinds) == 1 else "class number"
-
-
-def _labels(graph: Graph, tree: Tree, kind: str) -> str | None:
-    names = list(tree.class_names or ())
-    if kind == "str":
-        return graph.constant("classes", np.array(names, dtype=object))
-    if kind == "float64":
-        return graph.exact_constant("classes", np.array(names))
-    return None if kind == "class number" else graph.constant("classes", np.array(names, dtype=kind))
 
 
 def _find_leaf(graph: Graph, tree: Tree, features: str, order: Ints) -> str:

@@ -113,14 +113,10 @@ def _encode_numbers(graph: Graph, columns: list[Column], numbers: str) -> list[s
         numbers = graph.node("Where", mask, graph.constant("fill", np.array([fill])), numbers)
         indicators = graph.node("Gather", mask, graph.constant("columns", np.array(may_miss)), axis=1)
         parts.append(graph.cast(indicators, graph.dtype))
-    ends = {
-        "Max": [-np.inf if column.lower is None else column.lower for column in columns],
-        "Min": [np.inf if column.upper is None else column.upper for column in columns],
-    }
-    steps = {"Sub": [column.center for column in columns], "Mul": [column.scale for column in columns], **ends}
-    neutral = {"Sub": 0.0, "Mul": 1.0, "Max": -np.inf, "Min": np.inf}
-    for operator, values in steps.items():
-        if any(value != neutral[operator] for value in values):
+    steps = [("Sub", "center", 0.0), ("Mul", "scale", 1.0), ("Max", "lower", -np.inf), ("Min", "upper", np.inf)]
+    for operator, field, neutral in steps:
+        values = [neutral if getattr(column, field) is None else getattr(column, field) for column in columns]
+        if any(value != neutral for value in values):
             numbers = graph.node(operator, numbers, graph.constant(operator.lower(), np.array([values])))
     return [numbers, *parts]
 
@@ -130,8 +126,8 @@ def _encode_categories(graph: Graph, column: Column, name: str, word: str) -> li
     strings = _input_type(column, graph.dtype) == "str"
     if column.categories:
         known = np.array([column.categories], dtype=object if strings else np.float64)
-        write = graph.constant if strings else graph.exact_constant
-        parts.append(graph.cast(graph.node("Equal", name, write("categories", known)), graph.dtype))
+        equal = graph.node("Equal", name, graph.constant("categories", known, exact=True))
+        parts.append(graph.cast(equal, graph.dtype))
     if column.missing is not None:
         if strings:
             indicator = graph.node("Equal", name, graph.constant("missing", np.array([[word]], dtype=object)))

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dtsemnet.arrays import Array, Floats
+from dtsemnet.arrays import Array
 from dtsemnet.export.check import ExportError
 
 __all__ = ["Graph", "Run", "load_runtime", "require_onnx"]
@@ -74,23 +74,17 @@ class Graph:
         """Convert a value."""
         return self.node("Cast", source, to=self._type(dtype))
 
-    def constant(self, what: str, array: Any) -> str:
-        """Add a constant: floats in the type of the graph, other arrays unchanged."""
+    def constant(self, what: str, array: Any, *, exact: bool = False) -> str:
+        """Add a constant: floats in the type of the graph unless ``exact`` is set, other arrays unchanged."""
         name = f"/{what}_{len(self.constants)}"
         array = np.asarray(array)
         if array.dtype.kind in "UO":
             text = [str(value).encode() for value in array.ravel().tolist()]
             tensor = self.onnx.helper.make_tensor(name, self.onnx.TensorProto.STRING, array.shape, text)
         else:
-            array = self.rounded(what, array) if array.dtype.kind == "f" else array
+            array = self.rounded(what, array) if array.dtype.kind == "f" and not exact else array
             tensor = self.onnx.numpy_helper.from_array(np.ascontiguousarray(array), name)
         self.constants.append(tensor)
-        return name
-
-    def exact_constant(self, what: str, array: Floats) -> str:
-        """Add a constant of doubles, whatever the type of the graph."""
-        name = f"/{what}_{len(self.constants)}"
-        self.constants.append(self.onnx.numpy_helper.from_array(np.ascontiguousarray(array), name))
         return name
 
     def rounded(self, what: str, array: Array) -> Array:

@@ -130,8 +130,7 @@ class Printer:
     def sum(self, weight: Floats, bias: float, leaf: int) -> Sum:
         rows = self.slice(leaf, leaf + 1)
         weight, bias, _ = self.folded(weight, bias, rows)
-        plain = rows is None or self.digits is not None
-        digits = self.plain() if plain else _aligned(weight, bias, rows, _DIGITS)
+        digits = self.plain() if rows is None or self.digits is not None else _aligned(weight, bias, rows, _DIGITS)
         return write_sum(self.view, weight, bias, digits, self.shown(weight, rows))
 
     def leaf_lines(self, leaf: int, sums: list[list[Sum]]) -> list[tuple[str, ...]]:

@@ -15,6 +15,7 @@ as exact.
 
 from __future__ import annotations
 
+import importlib.util
 import logging
 from collections.abc import Callable
 from fractions import Fraction
@@ -223,17 +224,14 @@ def _can_check(model: Model) -> bool:
     """Whether the script can be checked within seconds; if not, log why."""
     tree = model.tree
     n_products = np.count_nonzero(tree.weight) + (0 if tree.coef is None else np.count_nonzero(tree.coef))
-    why_not = None
-    try:
-        import z3  # type: ignore[import-untyped,unused-ignore]  # noqa: F401
-    except ImportError:
+    if importlib.util.find_spec("z3") is None:
         why_not = "z3 is not installed (pip install z3-solver)"
+    elif n_products > MOST_PRODUCTS:
+        why_not = f"it has {n_products:,} products; check_export(tree, artefact) checks it, which takes minutes"
     else:
-        if n_products > MOST_PRODUCTS:
-            why_not = f"it has {n_products:,} products; check_export(tree, artefact) checks it, which takes minutes"
-    if why_not is not None:
-        logger.warning("the SMT-LIB script was not checked: %s", why_not)
-    return why_not is None
+        return True
+    logger.warning("the SMT-LIB script was not checked: %s", why_not)
+    return False
 
 
 def _run(model: Model, text: str, rows: Array) -> Predictions:
@@ -263,7 +261,7 @@ def constants_of(encoder: Encoder, symbols: list[str], values: list[Any]) -> Row
 
 def _read(text: str, output_names: list[str]) -> list[Term]:
     """Let z3 parse the script; leaf and outputs are read off equations, since z3 returns assertions only."""
-    import z3
+    import z3  # type: ignore[import-untyped,unused-ignore]
 
     wanted = [("leaf", "Int"), *((name, "Real") for name in output_names)]
     asks = "".join(f"(declare-const ask.{k} {sort})\n" for k, (_, sort) in enumerate(wanted))
@@ -288,72 +286,43 @@ def _compile(term: Any, known: dict[int, Term]) -> Term:
         made = lambda row: row[name]  # noqa: E731
     else:
         parts = [_compile(part, known) for part in term.children()]
-        made = _remembered(identity, _OPERATORS[term.decl().name()](parts))
+        operator = term.decl().name()
+
+        def made(row: Row) -> Any:
+            if identity not in row:
+                if operator == "if":  # only the branch taken is evaluated
+                    row[identity] = parts[1 if parts[0](row) else 2](row)
+                else:
+                    row[identity] = _OPERATORS[operator](*[part(row) for part in parts])
+            return row[identity]
+
     known[identity] = made
     return made
 
 
-def _remembered(identity: int, term: Term) -> Term:
-    def remembered(row: Row) -> Any:
-        if identity not in row:
-            row[identity] = term(row)
-        return row[identity]
-
-    return remembered
-
-
-def _choose(parts: list[Term]) -> Term:
-    test, yes, no = parts
-    return lambda row: yes(row) if test(row) else no(row)
-
-
-def _add(parts: list[Term]) -> Term:
-    return lambda row: _total([part(row) for part in parts])
-
-
-def _subtract(parts: list[Term]) -> Term:
-    first, *rest = parts
-    if not rest:
-        return lambda row: _negative(first(row))
-    return lambda row: _total([first(row), *(_negative(part(row)) for part in rest)])
-
-
-def _multiply(parts: list[Term]) -> Term:
-    def product(row: Row) -> Dyadic:
-        (m, e), (n, f) = (part(row) for part in parts)
-        return m * n, e + f
-
-    return product
-
-
-def _divide(parts: list[Term]) -> Term:
-    def quotient(row: Row) -> Dyadic:
-        (m, e), (n, f) = (part(row) for part in parts)
-        assert n & (n - 1) == 0  # the denominator of a double is a power of two
-        return m, e - f - (n.bit_length() - 1)
-
-    return quotient
-
-
-def _compare(parts: list[Term], sign: int) -> Term:
-    one, other = parts
-    return lambda row: sign * _total([one(row), _negative(other(row))])[0] > 0
-
-
-_OPERATORS: dict[str, Callable[[list[Term]], Term]] = {
-    "if": _choose,
-    "+": _add,
-    "-": _subtract,
-    "*": _multiply,
-    "/": _divide,
-    ">": lambda parts: _compare(parts, 1),
-    "<": lambda parts: _compare(parts, -1),
-}
-
-
-def _total(terms: list[Dyadic]) -> Dyadic:
+def _add(*terms: Dyadic) -> Dyadic:
     low = min(e for _, e in terms)
     return sum(m << (e - low) for m, e in terms), low
+
+
+def _subtract(first: Dyadic, *rest: Dyadic) -> Dyadic:
+    return _add(first, *map(_negative, rest)) if rest else _negative(first)
+
+
+def _divide(one: Dyadic, other: Dyadic) -> Dyadic:
+    (m, e), (n, f) = one, other
+    assert n & (n - 1) == 0  # the denominator of a double is a power of two
+    return m, e - f - (n.bit_length() - 1)
+
+
+_OPERATORS: dict[str, Callable[..., Any]] = {
+    "+": _add,
+    "-": _subtract,
+    "*": lambda one, other: (one[0] * other[0], one[1] + other[1]),
+    "/": _divide,
+    ">": lambda one, other: _subtract(one, other)[0] > 0,
+    "<": lambda one, other: _subtract(other, one)[0] > 0,
+}
 
 
 def _negative(number: Dyadic) -> Dyadic:

@@ -22,7 +22,7 @@ import numpy as np
 from dtsemnet.arrays import Array, Floats
 from dtsemnet.export.artefact import Artefact, Predictions
 from dtsemnet.export.check import checked
-from dtsemnet.export.sql.literals import NAN, acceptance, category, condition, double, identifier, number
+from dtsemnet.export.sql.literals import NAN, acceptance, category, clipped, condition, double, identifier, number
 from dtsemnet.kernels.routing import LANES
 from dtsemnet.tree import Model, TanhScale
 from dtsemnet.tree._validate import Scalar
@@ -144,7 +144,7 @@ class _Writer:
             return leaf(~node)
         if depth >= _NESTED:
             return f"CASE {' '.join(self._flat(node, leaf, ''))}\nEND"
-        score, unknown = self._score(node)
+        score, unknown = self._sum(self.tree.weight[node], float(self.tree.bias[node]))
         left, right = (self._node(int(child), leaf, depth + 1) for child in self.tree.topology.children[node])
         if unknown:
             return f"CASE {score} > 0e0 WHEN FALSE THEN\n{left}\nWHEN TRUE THEN\n{right}\nEND"
@@ -154,16 +154,13 @@ class _Writer:
         """Write one WHEN per leaf below: longer, but not nested, however deep the tree is."""
         if node < 0:
             return [f"WHEN {path} THEN\n{leaf(~node)}"]
-        score, _ = self._score(node)
+        score, _ = self._sum(self.tree.weight[node], float(self.tree.bias[node]))
         path = f"{path} AND " if path else ""
         left, right = (int(child) for child in self.tree.topology.children[node])
         return [*self._flat(left, leaf, f"{path}{score} <= 0e0"), *self._flat(right, leaf, f"{path}{score} > 0e0")]
 
-    def _score(self, split: int) -> tuple[str, bool]:
-        """Write the score of a split, and say whether it can be NaN: two unbounded terms may be inf and -inf."""
-        return self._sum(self.tree.weight[split], float(self.tree.bias[split]))
-
     def _sum(self, weight: Floats, bias: float) -> tuple[str, bool]:
+        """Write a score or an output, and say whether it can be NaN: two unbounded terms may be inf and -inf."""
         used = np.flatnonzero(weight).tolist()
         terms = {j: (self._term(j, float(weight[j])), False) for j in used}
         total = ordered_sum(terms, _add)
@@ -195,9 +192,7 @@ class _Writer:
         if tree.coef is None:
             return double(lower if value < lower else min(value, upper))
         linear, _ = self._sum(tree.coef[leaf, output], value)
-        cases = [f"WHEN {linear} < {double(lower)} THEN {double(lower)}"] if np.isfinite(lower) else []
-        cases += [f"WHEN {linear} > {double(upper)} THEN {double(upper)}"] if np.isfinite(upper) else []
-        return f"CASE {' '.join(cases)} ELSE {linear} END" if cases else linear
+        return clipped(linear, lower, upper)
 
 
 def ordered_sum(terms: Mapping[int, Term], add: Callable[[Term, Term], Term]) -> Term | None:

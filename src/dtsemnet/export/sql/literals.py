@@ -9,13 +9,14 @@ databases have, counts as missing: ``NULLIF(x, NAN)`` makes it one.
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from fractions import Fraction
 
 from dtsemnet.tree import Column, Feature
 from dtsemnet.tree._validate import Scalar
 
-__all__ = ["NAN", "acceptance", "category", "condition", "double", "identifier", "number", "text"]
+__all__ = ["NAN", "acceptance", "category", "clipped", "condition", "double", "identifier", "number"]
 
 NAN = "NULLIF(CAST('NaN' AS DOUBLE PRECISION), 0e0)"
 """NaN in databases that have it; NULL in sqlite, which casts the word to 0."""
@@ -32,17 +33,6 @@ def identifier(name: str) -> str:
     "sepal ""length""\"
     """
     return '"' + _plain(name).replace('"', '""') + '"'
-
-
-def text(value: str) -> str:
-    """Write a string literal.
-
-    Examples
-    --------
-    >>> print(text("it's"))
-    'it''s'
-    """
-    return "'" + _plain(value).replace("'", "''") + "'"
 
 
 def double(value: float) -> str:
@@ -67,9 +57,15 @@ def double(value: float) -> str:
 
 
 def category(value: Scalar) -> str:
-    """Write a category or a label."""
+    """Write a category or a label.
+
+    Examples
+    --------
+    >>> category("it's"), category(True), category(2)
+    ("'it''s'", 'TRUE', '2')
+    """
     if isinstance(value, str):
-        return text(value)
+        return "'" + _plain(value).replace("'", "''") + "'"
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     return str(value) if isinstance(value, int) else double(value)
@@ -77,7 +73,14 @@ def category(value: Scalar) -> str:
 
 def number(column: Column, table: str) -> str:
     """Write the number that a numeric column becomes."""
-    return _clipped(column, _mapped(column, table + identifier(column.name)))
+    return clipped(_mapped(column, table + identifier(column.name)), column.lower, column.upper)
+
+
+def clipped(value: str, lower: float | None, upper: float | None) -> str:
+    """Write a number clipped to a range; an end that is None or infinite is none."""
+    ends = [(sign, end) for sign, end in (("<", lower), (">", upper)) if end is not None and math.isfinite(end)]
+    cases = [f"WHEN {value} {sign} {double(end)} THEN {double(end)}" for sign, end in ends]
+    return f"CASE {' '.join(cases)} ELSE {value} END" if cases else value
 
 
 def condition(feature: Feature, table: str) -> str:
@@ -115,15 +118,6 @@ def _filled(column: Column, name: str) -> str:
 def _present(name: str) -> str:
     """Write the number of a column, NULL if it is missing."""
     return f"NULLIF(CAST({name} AS DOUBLE PRECISION), {NAN})"
-
-
-def _clipped(column: Column, value: str) -> str:
-    ends = []
-    if column.lower is not None:
-        ends.append(f"WHEN {value} < {double(column.lower)} THEN {double(column.lower)}")
-    if column.upper is not None:
-        ends.append(f"WHEN {value} > {double(column.upper)} THEN {double(column.upper)}")
-    return f"CASE {' '.join(ends)} ELSE {value} END" if ends else value
 
 
 def _plain(name: str) -> str:
