@@ -92,14 +92,7 @@ def describe(
 
 
 class GivenRows:
-    """The rows given to a page, with a survey of the leaves that they reach.
-
-    Parameters
-    ----------
-    model : Model
-    X : array_like or data frame
-    y : array_like, optional
-        Labels or targets.
+    """The rows given to a page, and their labels or targets, with a survey of the leaves that they reach.
 
     Examples
     --------
@@ -115,8 +108,9 @@ class GivenRows:
         if not self.survey.n_rows:
             raise ValueError("X must hold at least one row, got none; leave X out for a page without rows.")
         self.column = _read_columns(model, X)
-        self.spread = _spread(model.transform(X))
-        """Standard deviation of each feature."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            deviation = model.transform(X).std(axis=0, dtype=np.float64)
+        self.spread = np.where(np.isfinite(deviation), deviation, 1.0)
 
     def known(self, column: int) -> Floats:
         """Return the values of a column that are not missing."""
@@ -219,16 +213,14 @@ def _columns(model: Model, rows: GivenRows | None) -> list[dict[str, Any]]:
             values = np.empty(0) if rows is None else rows.known(index)
             weight = view.weight[:, model.encoder.features_of_column[index].start]
             # The slider spans the rows if there are any; else what the encoder, or else the splits, let one guess.
-            entry |= (
-                _range_of_values(values)
-                if len(values)
-                else _range_of_column(column) or _range_of_splits(column, weight, view.bias)
-            )
+            entry |= _range_of_values(values) or _range_of_column(column) or _range_of_splits(column, weight, view.bias)
         described.append(entry)
     return described
 
 
-def _range_of_values(values: Floats) -> dict[str, Any]:
+def _range_of_values(values: Floats) -> dict[str, Any] | None:
+    if not len(values):
+        return None
     median = float(np.sort(values)[(len(values) - 1) // 2])  # a value that occurs, not the mean of two
     low, high = float(values.min()), float(values.max())
     return {"low": low, "high": high, "start": median, "whole": bool((values == np.floor(values)).all())}
@@ -267,12 +259,6 @@ def _range(low: float, high: float, start: float) -> dict[str, Any]:
 def _finite_rows(array: Floats) -> list[list[float] | None]:
     """Write an array for JSON: one list per leaf, None for a leaf without rows or with a sum that overflowed."""
     return [row.tolist() if np.isfinite(row).all() else None for row in array]
-
-
-def _spread(features: Array) -> Floats:
-    with np.errstate(over="ignore", invalid="ignore"):
-        spread = features.std(axis=0, dtype=np.float64)
-    return np.where(np.isfinite(spread), spread, 1.0)
 
 
 def _read_columns(model: Model, X: Any) -> Array:

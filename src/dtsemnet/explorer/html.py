@@ -94,7 +94,8 @@ def to_html(
     if proofs is not None and proofs.model.fingerprint() != model.fingerprint():
         raise ValueError("proofs belong to another tree; pass audit(tree, ...) of the tree that is shown.")
     rows = None if X is None else GivenRows(model, X, y)
-    heading = _default_title(model) if title is None else str(title)
+    n_leaves = model.tree.n_leaves
+    heading = f"Decision tree, {n_leaves} {'leaf' if n_leaves == 1 else 'leaves'}" if title is None else str(title)
     description = describe(model, rows, title=heading, max_rows=max_rows, image_shape=shape, proofs=proofs)
     return write_atomically(target, _fill_template(heading, description))
 
@@ -114,10 +115,6 @@ def _check_shape(image_shape: Any, model: Model) -> tuple[int, int]:
             "leave image_shape out."
         )
     return height, width
-
-
-def _default_title(model: Model) -> str:
-    return f"Decision tree, {model.tree.n_leaves} {'leaf' if model.tree.n_leaves == 1 else 'leaves'}"
 
 
 def _fill_template(title: str, description: dict[str, Any]) -> str:

@@ -103,7 +103,11 @@ def checked(tree: Any, artefact: Artefact, X: Any = None, *, n_rows: int = 1000)
 
 def _compare(model: Model, artefact: Artefact, rows: Array, features: Floats, answer: Predictions) -> CheckReport:
     tree = model.tree
-    leaf, output = tree.apply(features), _outputs(model, features)
+    leaf = tree.apply(features)
+    if model.is_classifier:
+        output = tree.predict_proba(features)
+    else:
+        output = model.output(tree.predict(features).reshape(len(features), -1))
     near = np.zeros(len(rows), dtype=bool) if artefact.exact else _near(model, rows, features, artefact.unit)
     wrong = np.zeros(len(rows), dtype=bool)
     if answer.leaf is not None:
@@ -129,13 +133,6 @@ def _compare(model: Model, artefact: Artefact, rows: Array, features: Floats, an
     return CheckReport(len(rows), int(wrong.sum()), 0, largest)
 
 
-def _outputs(model: Model, features: Floats) -> Floats:
-    """Probabilities of a classifier, outputs of a regressor as a matrix."""
-    if model.is_classifier:
-        return model.tree.predict_proba(features)
-    return model.output(model.tree.predict(features).reshape(len(features), -1))
-
-
 def _tolerance(model: Model, rows: Array, features: Floats, leaf: Ints, artefact: Artefact) -> Any:
     """How far the outputs of rows in the same leaf may differ: not at all if sums are repeated exactly."""
     tree, unit = model.tree, artefact.unit
@@ -146,7 +143,7 @@ def _tolerance(model: Model, rows: Array, features: Floats, leaf: Ints, artefact
             size = np.maximum(size, np.where(np.isfinite(end), np.abs(end), 0.0)[leaf])
         if tree.coef is not None:
             size = size + np.einsum("nod,nd->no", np.abs(tree.coef[leaf]), _magnitude(model, rows, features))
-        bound = _gamma(tree.n_features, unit) * size + _tiny(tree.n_features, unit)
+        bound = _rounding(size, tree.n_features, unit)
     if isinstance(model.output, TanhScale):
         # tanh is no IEEE operation: libraries differ in the last digits.
         low, high = np.array(model.output.low), np.array(model.output.high)
@@ -160,7 +157,7 @@ def _near(model: Model, rows: Array, features: Floats, unit: float) -> Bools:
     if not tree.n_splits:
         return np.zeros(len(rows), dtype=bool)
     size = _magnitude(model, rows, features) @ np.abs(tree.weight).T + np.abs(tree.bias)
-    close = np.abs(tree.scores(features)) <= _gamma(tree.n_features, unit) * size + _tiny(tree.n_features, unit)
+    close = np.abs(tree.scores(features)) <= _rounding(size, tree.n_features, unit)
     path = tree.decision_path(features)
     return np.asarray((np.take_along_axis(close, np.maximum(path, 0), axis=1) & (path >= 0)).any(axis=1))
 
@@ -192,11 +189,7 @@ def _in_range(model: Model, features: Floats, unit: float) -> Bools:
         return np.asarray(np.logical_and.reduce([(part < largest).all(axis=1) for part in [size, *sums]]))
 
 
-def _gamma(n_features: int, unit: float) -> float:
-    n = (n_features + 6) * unit
-    return n / (1 - n)
-
-
-def _tiny(n_features: int, unit: float) -> float:
-    """Bound what underflow may add to a sum."""
-    return (n_features + 6) * (2.0**-126 if unit > 2.0**-50 else 2.0**-1022)
+def _rounding(size: Floats, n_features: int, unit: float) -> Floats:
+    """Bound the rounding error of sums by the size of what they add; underflow may add a little more."""
+    n = n_features + 6
+    return n * unit / (1 - n * unit) * size + n * (2.0**-126 if unit > 2.0**-50 else 2.0**-1022)

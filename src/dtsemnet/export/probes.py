@@ -39,16 +39,10 @@ def read_table(model: Model, X: Any) -> Table:
 
 
 def probe_rows(model: Model, X: Table | None, n_rows: int, rng: np.random.Generator) -> Table:
-    """Draw rows that the model accepts.
+    """Draw about n_rows rows that the model accepts, beside rows X to start from if there are any.
 
-    Parameters
-    ----------
-    model : Model
-    X : table, optional
-        Rows to start from; without them columns are drawn on the scale of the tree's thresholds.
-    n_rows : int
-        More than half are random, a tenth extreme, the rest beside hyperplanes: at each split between 3 and 200 pairs,
-        one row on either side.
+    More than half are random, on the scale of the tree's thresholds, a tenth extreme, the rest beside hyperplanes: at
+    each split between 3 and 200 pairs, one row on either side.
     """
     spread = _spread(model)
     base = _random(model, spread, max(8, 6 * n_rows // 10), rng)
@@ -56,7 +50,9 @@ def probe_rows(model: Model, X: Table | None, n_rows: int, rng: np.random.Genera
         base = np.concatenate([base, X[rng.integers(len(X), size=len(base))]])
     base = _accepted(model, base)
     if not len(base):  # the sums of this tree overflow on most rows, but not on zeros
-        base = _accepted(model, _zeros(model))
+        zeros = _empty(model, 1)
+        zeros[0] = [0.0 if column.categories is None else None for column in model.encoder.columns]
+        base = _accepted(model, zeros)
     beside = _beside(model, base, min(200, max(3, n_rows // (6 * max(1, model.tree.n_splits)))), rng)
     extreme = _extreme(model, base, max(8, n_rows // 10), rng)
     return _accepted(model, np.concatenate([base, beside, extreme]))
@@ -67,14 +63,14 @@ def _random(model: Model, spread: Array, n_rows: int, rng: np.random.Generator) 
     for j, column in enumerate(model.encoder.columns):
         if column.categories is None:
             table[:, j] = rng.normal(size=n_rows) * spread[j] * rng.choice([0.1, 1.0, 3.0], n_rows)
+            if column.missing is not None:
+                table[rng.random(n_rows) < 0.1, j] = np.nan
         else:
             # One value that no encoder knows represents all of them.
             texts = all(isinstance(category, str) for category in column.categories[:1])
             unknown = "\u2205 unknown" if texts else 1e9 + 0.5
             values = [*column.categories, unknown, None]
             table[:, j] = [values[k] for k in rng.integers(len(values), size=n_rows)]
-        if column.missing is not None and column.categories is None:
-            table[rng.random(n_rows) < 0.1, j] = np.nan
     return table
 
 
@@ -142,7 +138,8 @@ class _Line:
         return np.concatenate([self.at(double_at(end))[crossed] for end in (low, high)])
 
     def _around(self) -> tuple[Floats, Floats]:
-        start = np.array([_filled(value) for value in self.rows[self.each, self.column]])
+        start = self.rows[self.each, self.column].astype(np.float64)
+        start = np.where(np.isnan(start), 0.0, start)
         for _ in range(2):  # two steps of Newton's method: the score is linear, so only rounding remains
             moved = start - self.score(start) / self.slope
             start = np.where(np.isfinite(moved), moved, start)
@@ -202,18 +199,8 @@ def _empty(model: Model, n_rows: int) -> Table:
     return np.empty((n_rows, model.encoder.n_columns), dtype=np.float64 if model.encoder.is_numeric else object)
 
 
-def _zeros(model: Model) -> Table:
-    table = _empty(model, 1)
-    table[0] = [0.0 if column.categories is None else None for column in model.encoder.columns]
-    return table
-
-
 def _number(value: Any) -> float:
     return float("nan") if _is_null(value) else float(value)
-
-
-def _filled(value: Any) -> float:
-    return 0.0 if _is_null(value) else float(value)
 
 
 def _is_null(value: Any) -> bool:

@@ -24,8 +24,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dtsemnet.arrays import Array, Floats
-from dtsemnet.export.artefact import Artefact, Predictions
+from dtsemnet.arrays import Floats
+from dtsemnet.export.artefact import Artefact
 from dtsemnet.export.c import compiler
 from dtsemnet.export.c.literals import Identifiers, check_name, comment, number_literal, string_literal
 from dtsemnet.export.check import checked
@@ -83,10 +83,7 @@ def to_c(tree: Any, X: Any = None, *, name: str = "tree", number: str = "double"
         raise ValueError(f"number must be 'double' or 'float', got {number!r}.")
     model = Model.of(tree)
     source = _head(model, name) + assemble(generate(model, name, number))
-
-    def answer(rows: Array) -> Predictions:
-        return compiler.run(model, source, rows, name=name, number=number)
-
+    answer = functools.partial(compiler.run, model, source, name=name, number=number)
     exact = number == "double"
     artefact = Artefact(f"C ({number})", source, exact, answer, 2.0**-53 if exact else 2.0**-24)
     if compiler.find_compiler() is None:
@@ -225,10 +222,8 @@ class _Writer:
         """Write the arrays of the encoder, the splits and the leaves."""
         width = self.tree.n_features
         lanes = min(LANES, 1 << (width - 1).bit_length())  # with fewer features the other partial sums are zero
-        parts = [
-            f"enum {{ {self.name}_FEATURES = {width}, {self.name}_LANES = {lanes} }};\n",
-            *self._known_categories(),
-        ]
+        sizes = f"enum {{ {self.name}_FEATURES = {width}, {self.name}_LANES = {lanes} }};\n"
+        parts = [sizes, *self._known_categories()]
         if self.switches["TREE_ENCODED"]:
             parts += self._encoder()
         if self.switches["TREE_SPLITS"]:

@@ -21,7 +21,7 @@ import numpy as np
 
 from dtsemnet.arrays import Array, Floats
 from dtsemnet.export.artefact import Predictions
-from dtsemnet.tree import Column, Model
+from dtsemnet.tree import Model
 from dtsemnet.tree.encoder import is_missing
 
 __all__ = ["FLAGS", "encode_categories", "find_compiler", "run"]
@@ -58,20 +58,7 @@ def find_compiler() -> list[str] | None:
 
 
 def run(model: Model, source: str, rows: Array, *, name: str, number: str, flags: Sequence[str] = FLAGS) -> Predictions:
-    """Send rows through the compiled file.
-
-    Parameters
-    ----------
-    model : Model
-    source : str
-        What :func:`dtsemnet.export.to_c` wrote.
-    rows : table
-        Rows as :func:`dtsemnet.export.probes.read_table` returns them.
-    name, number : str
-        The arguments of ``to_c``.
-    flags : sequence of str
-        Options of the compiler.
-    """
+    """Send rows (see :func:`dtsemnet.export.probes.read_table`) through what ``to_c`` wrote by this name and number."""
     compiler = find_compiler()
     if compiler is None:
         raise RuntimeError("no C compiler was found; install gcc or clang, or name one by the variable CC.")
@@ -100,15 +87,12 @@ def encode_categories(model: Model, rows: Array) -> Floats:
     """Turn a table into the numbers that the C functions take: a category by its number, -1 unknown, NaN missing."""
     numbers = np.empty(rows.shape)
     for j, column in enumerate(model.encoder.columns):
-        numbers[:, j] = rows[:, j] if column.categories is None else _category_numbers(column, rows[:, j])
+        values = rows[:, j]
+        if column.categories is not None:
+            number = {value: float(k) for k, value in enumerate(column.categories)}
+            values = np.where(is_missing(values), np.nan, [number.get(value, -1.0) for value in values.tolist()])
+        numbers[:, j] = values
     return numbers
-
-
-def _category_numbers(column: Column, values: Array) -> list[float]:
-    number = {value: float(k) for k, value in enumerate(column.categories or ())}
-    return [
-        np.nan if missing else number.get(value, -1.0) for value, missing in zip(values.tolist(), is_missing(values))
-    ]
 
 
 def _rounded(numbers: Floats, real: np.dtype[Any]) -> Array:

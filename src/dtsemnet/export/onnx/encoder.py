@@ -22,15 +22,10 @@ OUTPUTS = ("leaf", "label", "probabilities", "variable")
 
 
 def encode(graph: Graph, encoder: Encoder) -> tuple[str, Ints]:
-    """Write the encoder.
+    """Write the encoder; return the name of its result, and which feature of the tree each column of that is.
 
-    Returns
-    -------
-    features : str
-        Name of the value that holds the features, shape (N, n_features).
-    order : ndarray of int64
-        Which feature of the tree each of its columns is: operators work on all numbers at once, so numbers come
-        first, then the indicators of missing numbers, then the categories.
+    Operators work on all numbers at once, so numbers come first, then the indicators of missing numbers, then the
+    categories.
     """
     columns, names = encoder.columns, input_names(encoder)
     numeric = [j for j, column in enumerate(columns) if column.categories is None]

@@ -23,12 +23,7 @@ ML = "ai.onnx.ml"
 
 
 class Graph:
-    """Collects the nodes, constants, inputs and outputs of an ONNX model.
-
-    Parameters
-    ----------
-    dtype : str
-        "float32" or "float64": the type of all numbers.
+    """Collects the nodes, constants, inputs and outputs of an ONNX model, all numbers "float32" or "float64".
 
     Examples
     --------

@@ -59,8 +59,7 @@ def to_dot(tree: Any, X: Any = None, *, max_terms: int = 6, digits: int = 3) -> 
             raise ValueError(f"{name} must be at least 1, got {number!r}.")
     view = ReadableView.of(tree)
     survey = None if X is None else LeafSurvey.of(view.model, X)
-    writer = _Writer(view, survey, max_terms, digits)
-    return Drawing("DOT", writer.text())
+    return Drawing("DOT", _Writer(view, survey, max_terms, digits).text())
 
 
 class _Writer:

@@ -19,6 +19,7 @@ import importlib.util
 import logging
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -78,11 +79,7 @@ def to_smt2(tree: Any, X: Any = None) -> Artefact:
     """
     model = Model.of(tree)
     text = _write(model)
-
-    def answer(rows: Array) -> Predictions:
-        return _run(model, text, rows)
-
-    artefact = Artefact("SMT-LIB", text, exact=False, answer=answer, unit=2.0**-53)
+    artefact = Artefact("SMT-LIB", text, exact=False, answer=partial(_run, model, text), unit=2.0**-53)
     return checked(model, artefact, X) if _can_check(model) else artefact
 
 
@@ -122,8 +119,8 @@ def _write(model: Model) -> str:
     if isinstance(model.output, TanhScale):
         lines.append("; Outputs are given before the map low + (tanh(v) + 1) / 2 * (high - low).\n")
     if tree.class_names is not None:
-        shown = (f"{c} is {_comment(name)}" for c, name in enumerate(tree.class_names))
-        lines.append(f"; Classes: {', '.join(shown)}\n")
+        shown = ", ".join(f"{c} is {name}" for c, name in enumerate(tree.class_names))
+        lines.append(f"; Classes: {''.join(letter if letter.isprintable() else ' ' for letter in shown)}\n")
     lines += ["(set-logic QF_LIRA)\n", *_declarations(model.encoder, symbols)]
     names = list(symbols)
     for k, term in _encoded(model.encoder, symbols).items():
@@ -214,10 +211,6 @@ def _rational(number: float) -> str:
     if fraction.denominator != 1:
         size = f"(/ {size} {fraction.denominator}.0)"
     return f"(- {size})" if fraction < 0 else size
-
-
-def _comment(name: Any) -> str:
-    return "".join(letter if letter.isprintable() else " " for letter in str(name))
 
 
 def _can_check(model: Model) -> bool:

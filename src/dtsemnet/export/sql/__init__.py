@@ -196,18 +196,7 @@ class _Writer:
 
 
 def ordered_sum(terms: Mapping[int, Term], add: Callable[[Term, Term], Term]) -> Term | None:
-    """Join the terms of a sum in the documented order.
-
-    Parameters
-    ----------
-    terms : mapping of int to term
-        The products ``w[j] * x[j]`` by the index ``j`` of their feature; those that are absent are zero.
-    add : callable
-        Joins two terms.
-
-    Returns
-    -------
-    term, or None if there is none
+    """Join the products ``w[j] * x[j]`` of a sum, given by ``j``, in the documented order; None if there are none.
 
     Examples
     --------
@@ -245,24 +234,11 @@ def _all(conditions: list[str]) -> str:
 
 
 def query(columns: Sequence[str], rows: Array, expression: str, table: str, n_values: int = 1) -> list[tuple[Any, ...]]:
-    """Select an expression from a table of rows, in sqlite.
+    """Select one or several expressions from a table of rows, in sqlite, which stores None and NaN as NULL.
 
     sqlite collects the constants of a statement to compute them once, and looks for each among those it has: time that
     grows with the square of their number, a second at five thousand weights. It does not do so inside a trigger, so
     that is where the expression runs.
-
-    Parameters
-    ----------
-    columns : sequence of str
-        Names of the columns.
-    rows : table
-        Rows as :func:`dtsemnet.export.probes.read_table` returns them; sqlite stores None and NaN as NULL.
-    expression : str
-        One expression, or several with commas between them.
-    table : str
-        Name of the table.
-    n_values : int, default=1
-        Number of expressions.
 
     Examples
     --------
