@@ -115,3 +115,9 @@ def test_tables_are_read_from_frames_and_arrays_alike():
     again = read_table(model, frame[frame.columns[::-1]])
     np.testing.assert_array_equal(model.transform(again), model.transform(rows))
     np.testing.assert_array_equal(model.transform(read_table(model, rows.tolist())), model.transform(rows))
+
+
+def test_rows_with_a_column_too_many_are_refused():
+    model = make_model("class")
+    with pytest.raises(ValueError, match="column"):
+        read_table(model, np.zeros((2, model.encoder.n_columns + 1)))

@@ -14,6 +14,7 @@ from dtsemnet.arrays import Array, Floats
 from dtsemnet.kernels.routing import LANES
 from dtsemnet.tree import Model, raw_view
 from dtsemnet.tree.doubles import double_at, rank_of
+from dtsemnet.tree.encoder import is_missing
 
 __all__ = ["probe_rows", "read_table"]
 
@@ -23,18 +24,12 @@ EXTREME = (0.0, -0.0, 5e-324, 1e-300, 1e-30, 1.0, 1e30, 1e150, 1e300, 1.79769313
 
 def read_table(model: Model, X: Any) -> Table:
     """Read rows of an array or a data frame into a table."""
-    columns = model.encoder.columns
-    if not hasattr(X, "columns"):
-        X = np.asarray(X) if model.encoder.is_numeric else np.asarray(X, dtype=object)
-        given = [X[:, j] for j in range(len(columns))]
-    else:
-        given = [np.asarray(X[column.name].to_numpy()) for column in columns]
+    given = model.encoder.read_columns(X)
     table = _empty(model, len(given[0]))
-    for j, (column, values) in enumerate(zip(columns, given)):
-        if column.categories is None:
-            table[:, j] = [_number(value) for value in values.tolist()]
-        else:
-            table[:, j] = [None if _is_null(value) else value for value in values.tolist()]
+    for j, (column, values) in enumerate(zip(model.encoder.columns, given)):
+        missing, is_number = is_missing(values), column.categories is None
+        table[missing, j] = np.nan if is_number else None
+        table[~missing, j] = values[~missing].astype(np.float64) if is_number else values[~missing]
     return table
 
 
@@ -197,11 +192,3 @@ def _accepted(model: Model, table: Table) -> Table:
 
 def _empty(model: Model, n_rows: int) -> Table:
     return np.empty((n_rows, model.encoder.n_columns), dtype=np.float64 if model.encoder.is_numeric else object)
-
-
-def _number(value: Any) -> float:
-    return float("nan") if _is_null(value) else float(value)
-
-
-def _is_null(value: Any) -> bool:
-    return value is None or value != value or type(value).__name__ in ("NAType", "NaTType")
