@@ -107,7 +107,7 @@ def _compare(model: Model, artefact: Artefact, rows: Array, features: Floats, an
     if model.is_classifier:
         output = tree.predict_proba(features)
     else:
-        output = model.output(tree.predict(features).reshape(len(features), -1))
+        output = model.output(tree.predict(features).reshape(-1, tree.n_outputs))
     near = np.zeros(len(rows), dtype=bool) if artefact.exact else _near(model, rows, features, artefact.unit)
     wrong = np.zeros(len(rows), dtype=bool)
     if answer.leaf is not None:
