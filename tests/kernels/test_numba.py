@@ -116,6 +116,27 @@ def test_a_cached_kernel_expires_when_anything_changes_that_it_is_made_of(tmp_pa
     assert answer(scale=3, factor=5) == ["56", "1"]
 
 
+RENAMED = """
+from typing import NamedTuple
+from dtsemnet.kernels import kernel
+class {name}(NamedTuple):
+    x: float
+@kernel
+def double(pair):
+    return 2 * pair.x
+"""
+
+
+def test_a_stale_cache_that_names_a_class_which_has_gone_is_compiled_anew(tmp_path):
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": path}
+    for name in ("Before", "After"):
+        (tmp_path / "renamed.py").write_text(RENAMED.format(name=name))
+        program = f"from renamed import {name}, double; print(double({name}(21.0)))"
+        done = subprocess.run([sys.executable, "-B", "-c", program], env=environment, capture_output=True, text=True)
+        assert done.stdout.strip() == "42.0", done.stderr
+
+
 @kernel
 def exp_all(x, out):
     for i in range(len(x)):

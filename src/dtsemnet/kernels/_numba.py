@@ -90,16 +90,18 @@ _PROCESS = uuid.uuid4().hex[:12]
 
 
 def _make_cache_safe(compiled: Any, module: str) -> None:
-    """Correct two things that numba's cache gets wrong.
+    """Correct three things that numba's cache gets wrong.
 
     Numba looks at the file of a kernel alone, not at those of the kernels that it calls: here a cached kernel expires
     when any of them changes. And numba numbers the files of a kernel, so two processes that compile two signatures of
     one kernel at the same time would write to one file, and the index could lead one to the machine code of the
-    other: here the files of each process have names of their own.
+    other: here the files of each process have names of their own. Numba also unpickles an index before it sees that it
+    is stale, and fails if a class in it has gone since: here the version, which it reads first, changes with the sources.
     """
     file = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
     if file is not None and hasattr(file, "_source_stamp") and hasattr(file, "_data_name_pattern"):
         file._source_stamp = _stamp(module)
+        file._version = f"{getattr(file, '_version', '')} {file._source_stamp}"
         file._data_name_pattern = file._data_name_pattern.replace(".{number", f".{_PROCESS}.{{number")
 
 
