@@ -96,7 +96,7 @@ def _make_cache_safe(compiled: Any, module: str) -> None:
     when any of them changes. And numba numbers the files of a kernel, so two processes that compile two signatures of
     one kernel at the same time would write to one file, and the index could lead one to the machine code of the
     other: here the files of each process have names of their own. Numba also unpickles an index before it sees that it
-    is stale, and fails if a class in it has gone since: here the version, which it reads first, changes with the sources.
+    is stale, and fails if a class in it has gone since: here the version, read first, changes with the sources.
     """
     file = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
     if file is not None and hasattr(file, "_source_stamp") and hasattr(file, "_data_name_pattern"):
