@@ -8,7 +8,16 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dtsemnet.verify.proof.certificates import Farkas, distance_bound, exact_dot
+from dtsemnet.verify.proof.certificates import (
+    Farkas,
+    Polytope,
+    distance_bound,
+    exact_dot,
+    exact_value,
+    linear_bound,
+    round_down,
+    round_up,
+)
 
 
 @given(seed=st.integers(0, 1000))
@@ -16,7 +25,7 @@ def test_certificates_say_nothing_wrong_whatever_the_multipliers(seed):
     rng = np.random.default_rng(seed)
     rows, y, x, z0 = rng.normal(size=(4, 3)), rng.exponential(size=4), rng.uniform(-1, 1, 3), rng.normal(size=3)
     bound = rows @ x + 1e-9  # x satisfies all rows
-    assert not Farkas(rows, bound, y, -np.ones(3), np.ones(3)).check()
+    assert not Farkas(Polytope(rows, bound, -np.ones(3), np.ones(3)), y).check()
     weight = rng.exponential(size=3) + 0.1
     for norm, order in (("inf", np.inf), ("1", 1), ("2", 2)):
         assert distance_bound(rows, bound, y, z0, weight, norm) <= np.linalg.norm(weight * (x - z0), order) * (
@@ -31,3 +40,21 @@ def test_sums_in_integers_are_sums_of_fractions(seed):
     left[0] = 0.0
     exact = sum((Fraction(a) * Fraction(b) for a, b in zip(left, right)), Fraction(0))
     assert exact_dot(left, right) == exact
+
+
+def test_statements_of_small_systems():
+    one = np.ones(1)
+    proof = Farkas(Polytope(np.array([[1.0], [-1.0]]), np.array([0.0, -1.0]), 0 * one, one), np.ones(2))
+    assert proof.check()
+    assert proof.gap == 1  # z <= 0 and z >= 1
+    assert linear_bound(one, 0.0, Polytope(np.array([[-1.0]]), np.array([-2.0]), 0 * one, 5 * one), one) == 2  # z >= 2
+    rows, ones = np.array([[-1.0, -1.0]]), np.ones(2)
+    distances = [distance_bound(rows, np.array([-2.0]), one, 0 * ones, ones, norm) for norm in ("inf", "1")]
+    assert distances == [1, 2]
+
+
+def test_values_and_roundings_of_fractions():
+    assert exact_dot(np.array([1e16, 1.0]), np.array([1.0, 0.5])) == Fraction(20000000000000001, 2)
+    assert exact_value(np.array([3.0]), 1.0, [Fraction(1, 3)]) == 2
+    assert round_down(Fraction(1, 10)) < Fraction(1, 10) < round_up(Fraction(1, 10))
+    assert round_down(Fraction(1, 4)) == 0.25

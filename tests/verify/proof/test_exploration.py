@@ -31,7 +31,7 @@ def assert_inside(tree: Tree, X: np.ndarray) -> None:
         assert not region.empty
         assert (region.lower <= x).all()
         assert (x <= region.upper).all()
-        rows, bound, _ = cuts.rows(region)
+        rows, bound, *_ = cuts.polytope(region)
         assert all(exact_dot(row, x) <= Fraction(b) for row, b in zip(rows, bound.tolist()))
 
 

@@ -7,8 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dtsemnet.verify.proof.certificates import distance_bound
-from dtsemnet.verify.proof.linear_programs import _nearest_max, _nearest_max_by_steps
+from dtsemnet.verify.proof.certificates import Polytope, distance_bound
+from dtsemnet.verify.proof.linear_programs import (
+    _nearest_max,
+    _nearest_max_by_steps,
+    contradiction,
+    interior,
+    minimise,
+    nearest,
+)
 
 
 @settings(max_examples=60)
@@ -33,3 +40,17 @@ def test_nearest_by_steps_is_the_nearest_of_one_program(seed, n_rows, n_columns)
         np.ones(n_columns), "inf",
     )  # fmt: skip
     assert float(proved) == pytest.approx(size[0], abs=1e-7)
+
+
+def test_programs_of_small_polytopes():
+    one = np.ones(1)
+    half = Polytope(np.array([[1.0]]), np.array([0.5]), 0 * one, one)
+    inside = interior(half)
+    assert inside.point.item() < 0.5 < inside.margin + 0.25
+    assert contradiction(half) is None
+    assert contradiction(half._replace(bound=-one)).margin < 0
+    lowest = minimise(one, Polytope(np.array([[-1.0]]), np.array([-0.25]), 0 * one, one))
+    assert (lowest.point.item(), lowest.multiplier.item()) == (0.25, 1.0)
+    two = np.ones(2)
+    apart = Polytope(np.array([[-1.0, -1.0]]), -one, -9 * two, 9 * two)
+    assert nearest(0 * two, two, "inf", apart).point.tolist() == [0.5, 0.5]

@@ -18,113 +18,69 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from dtsemnet.arrays import Floats
+from dtsemnet.arrays import Bools, Floats
 
 __all__ = [
-    "Farkas", "LinearBound", "Norm", "box_minimum", "combine", "distance_bound", "exact_dot", "exact_value",
-    "round_down", "round_up",
+    "Farkas", "Norm", "Polytope", "distance_bound", "exact_dot", "exact_value", "linear_bound", "round_down",
+    "round_up",
 ]  # fmt: skip
 
 Norm = Literal["inf", "1", "2"]
 """How distances are measured: the largest change, the sum of changes, or the Euclidean norm."""
 
 
-@dataclass(frozen=True, eq=False)
-class Farkas:
-    """Proof that no point of a box satisfies all rows.
-
-    Examples
-    --------
-    >>> proof = Farkas(np.array([[1.0], [-1.0]]), np.array([0.0, -1.0]), np.ones(2), np.zeros(1), np.ones(1))
-    >>> proof.check(), proof.gap  # z <= 0 and z >= 1
-    (True, Fraction(1, 1))
-    """
+class Polytope(NamedTuple):
+    """The points ``z`` of a box with ``rows @ z <= bound``."""
 
     rows: Floats
-    """Left-hand sides, shape (n_rows, n_features)."""
     bound: Floats
-    """Right-hand sides."""
-    multiplier: Floats
-    """One number >= 0 per row."""
     lower: Floats
     upper: Floats
+    soft: Bools | None = None
+    """Rows that a point may lie inside of; None for all of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Farkas:
+    """Proof that a polytope is empty, by one multiplier >= 0 per row."""
+
+    polytope: Polytope
+    multiplier: Floats
 
     @property
     def gap(self) -> Fraction:
         """Least value of the combined row on the box, less the combined right-hand side."""
-        combined = combine(self.multiplier, self.rows)
-        return box_minimum(combined, self.lower, self.upper) - exact_dot(self.multiplier, self.bound)
+        return _least(_combine(self.multiplier, self.polytope.rows), self.polytope, self.multiplier)
 
     def check(self) -> bool:
         """Check the proof in rational arithmetic."""
         return bool((self.multiplier >= 0).all()) and self.gap > 0
 
 
-@dataclass(frozen=True, eq=False)
-class LinearBound:
-    """Proof that ``cost . z + constant >= value`` for the points of a box that satisfy all rows.
-
-    Examples
-    --------
-    >>> one = np.ones(1)
-    >>> proof = LinearBound(one, 0.0, np.array([[-1.0]]), np.array([-2.0]), one, 0 * one, 5 * one)
-    >>> proof.value  # z >= 2
-    Fraction(2, 1)
-    """
-
-    cost: Floats
-    constant: float
-    rows: Floats
-    bound: Floats
-    multiplier: Floats
-    lower: Floats
-    upper: Floats
-
-    @property
-    def value(self) -> Fraction:
-        """The bound, computed anew in rational arithmetic."""
-        if not (self.multiplier >= 0).all():
-            raise ValueError("multiplier must not be negative.")
-        combined = combine(self.multiplier, self.rows)
-        combined = [r + Fraction(c) for r, c in zip(combined, self.cost.tolist())]
-        low = box_minimum(combined, self.lower, self.upper) - exact_dot(self.multiplier, self.bound)
-        return low + Fraction(self.constant)
+def linear_bound(cost: Floats, constant: float, polytope: Polytope, multiplier: Floats) -> Fraction:
+    """Prove by multipliers >= 0 that ``cost . z + constant`` is at least the value returned, on a polytope."""
+    if not (multiplier >= 0).all():
+        raise ValueError("multiplier must not be negative.")
+    row = [r + Fraction(c) for r, c in zip(_combine(multiplier, polytope.rows), cost.tolist())]
+    return _least(row, polytope, multiplier) + Fraction(constant)
 
 
 def exact_dot(left: Floats, right: Floats) -> Fraction:
-    """Sum the products of two vectors without rounding.
-
-    Examples
-    --------
-    >>> exact_dot(np.array([1e16, 1.0]), np.array([1.0, 0.5]))
-    Fraction(20000000000000001, 2)
-    """
+    """Sum the products of two vectors without rounding."""
     return _dot(left.tolist(), right.tolist())
 
 
 def exact_value(coef: Floats, constant: float, z: Sequence[Fraction]) -> Fraction:
-    """Evaluate ``coef . z + constant`` at a rational point, without rounding.
-
-    Examples
-    --------
-    >>> exact_value(np.array([3.0]), 1.0, [Fraction(1, 3)])
-    Fraction(2, 1)
-    """
+    """Evaluate ``coef . z + constant`` at a rational point, without rounding."""
     return sum((Fraction(c) * x for c, x in zip(coef.tolist(), z) if c), Fraction(constant))
 
 
 def round_down(value: Fraction) -> float:
-    """The largest double that is not above a fraction.
-
-    Examples
-    --------
-    >>> round_down(Fraction(1, 10)) < Fraction(1, 10) < round_up(Fraction(1, 10)), round_down(Fraction(1, 4))
-    (True, 0.25)
-    """
+    """The largest double that is not above a fraction."""
     number = float(value)
     return number if Fraction(number) <= value else float(np.nextafter(number, -np.inf))
 
@@ -135,18 +91,6 @@ def round_up(value: Fraction) -> float:
     return number if Fraction(number) >= value else float(np.nextafter(number, np.inf))
 
 
-def combine(multiplier: Floats, rows: Floats) -> list[Fraction]:
-    """Add up rows times multipliers, without rounding."""
-    used = np.flatnonzero(multiplier)
-    factors = multiplier[used].tolist()
-    return [_dot(factors, column) for column in rows[used].T.tolist()]
-
-
-def box_minimum(row: list[Fraction], lower: Floats, upper: Floats) -> Fraction:
-    """Least value of a row on a box, without rounding."""
-    return _dot(row, [low if r > 0 else high for r, low, high in zip(row, lower.tolist(), upper.tolist())])
-
-
 def distance_bound(
     rows: Floats, bound: Floats, multiplier: Floats, center: Floats, weight: Floats, norm: Norm
 ) -> Fraction | None:
@@ -154,14 +98,8 @@ def distance_bound(
 
     The distance is the norm of ``weight * (z - center)``; a column of infinite weight is held. None means that no point
     satisfies the rows.
-
-    Examples
-    --------
-    >>> rows, ones = np.array([[-1.0, -1.0]]), np.ones(2)
-    >>> [distance_bound(rows, np.array([-2.0]), np.ones(1), 0 * ones, ones, norm) for norm in ("inf", "1")]
-    [Fraction(1, 1), Fraction(2, 1)]
     """
-    combined = combine(multiplier, rows)
+    combined = _combine(multiplier, rows)
     free = np.isfinite(weight)
     height = _dot(combined, center.tolist()) - exact_dot(multiplier, bound)
     if height <= 0:
@@ -169,6 +107,19 @@ def distance_bound(
     size = _dual_norm([r for r, moves in zip(combined, free) if moves], weight[free].tolist(), norm)
     # If no column moves, rows that do not hold never will.
     return height / size if size else None
+
+
+def _combine(multiplier: Floats, rows: Floats) -> list[Fraction]:
+    """Add up rows times multipliers, without rounding."""
+    used = np.flatnonzero(multiplier)
+    factors = multiplier[used].tolist()
+    return [_dot(factors, column) for column in rows[used].T.tolist()]
+
+
+def _least(row: list[Fraction], polytope: Polytope, multiplier: Floats) -> Fraction:
+    """Least value of a row on the box, less the combined right-hand side."""
+    ends = zip(row, polytope.lower.tolist(), polytope.upper.tolist())
+    return _dot(row, [low if r > 0 else high for r, low, high in ends]) - exact_dot(multiplier, polytope.bound)
 
 
 def _dual_norm(row: list[Fraction], weight: list[float], norm: Norm) -> Fraction:

@@ -22,9 +22,9 @@ import numpy as np
 
 from dtsemnet.arrays import Array, Bools, Floats
 from dtsemnet.tree import Column, Model
-from dtsemnet.verify.proof.certificates import Farkas, exact_dot
+from dtsemnet.verify.proof.certificates import Polytope, exact_dot
 from dtsemnet.verify.proof.domain import Domain, Name
-from dtsemnet.verify.proof.linear_programs import Solution, interior
+from dtsemnet.verify.proof.linear_programs import Solution, contradiction, interior
 
 __all__ = [
     "EncodedDomain", "MissingMark", "bind", "bind_around", "column_number", "deepest_point", "row_numbers",
@@ -141,15 +141,14 @@ class EncodedDomain:
         return None
 
     def find_row_near(
-        self, points: Iterable[Floats], rows: tuple[Floats, Floats], box: tuple[Floats, Floats],
-        accepts: Callable[[Array], bool], known: Floats | None,
-    ) -> Array | None:  # fmt: skip
-        """Look for such a row on the way from points on the edge of a region to its inside, or to a known point."""
-        soft = np.ones(len(rows[0]), dtype=bool)
+        self, points: Iterable[Floats], polytope: Polytope, accepts: Callable[[Array], bool], known: Floats | None
+    ) -> Array | None:
+        """Look for such a row on the way from points on the edge of a polytope to its inside, or to a known point."""
+        inside = polytope._replace(soft=None)
         for point in points:
-            ways = [points_inwards(point, lambda: deepest_point(*rows, soft, box) if len(soft) else None)]
+            ways = [points_inwards(point, lambda: deepest_point(inside) if len(inside.rows) else None)]
             ways += [] if known is None else [points_inwards(point, lambda: known)]
-            row = self.find_row(chain.from_iterable(ways), *box, accepts)
+            row = self.find_row(chain.from_iterable(ways), polytope.lower, polytope.upper, accepts)
             if row is not None:
                 return row
         return None
@@ -234,7 +233,12 @@ def bind(model: Model, domain: Domain) -> EncodedDomain:
         model, domain, box.lower, box.upper, np.array(rows).reshape(-1, d), np.array(bound),
         np.arange(len(rows)) < n_soft, box.integer, box.marks, box.unknown, low, high,
     )  # fmt: skip
-    _refuse_empty(encoded)
+    proof = contradiction(Polytope(encoded.rows, encoded.bound, encoded.lower, encoded.upper))
+    if proof is not None and proof.margin < 0:
+        raise ValueError(
+            "domain is empty: its constraints contradict each other or its box; these rows of A take part: "
+            f"{np.flatnonzero(proof.multiplier).tolist()}."
+        )
     return encoded
 
 
@@ -292,9 +296,9 @@ def points_inwards(
     yield from roundings(point)
 
 
-def deepest_point(rows: Floats, bound: Floats, soft: Bools, box: tuple[Floats, Floats]) -> Floats | None:
-    """The point of a box that lies farthest inside the soft rows."""
-    solution = interior(rows, bound, *box, soft)
+def deepest_point(polytope: Polytope) -> Floats | None:
+    """The point that lies farthest inside the soft rows."""
+    solution = interior(polytope)
     return None if solution is None else solution.point
 
 
@@ -424,16 +428,3 @@ def _encoded_constraints(model: Model, domain: Domain, low: Floats, high: Floats
         rows.append(row)
         bound.append(b + slack * size)
     return rows, bound
-
-
-def _refuse_empty(encoded: EncodedDomain) -> None:
-    if not len(encoded.rows):
-        return
-    rows, bound, box = encoded.rows, encoded.bound, (encoded.lower, encoded.upper)
-    solution = interior(rows, bound, *box, np.zeros(len(rows), dtype=bool))
-    if solution is None or solution.margin >= 0 or not Farkas(rows, bound, solution.multiplier, *box).check():
-        return
-    raise ValueError(
-        "domain is empty: its constraints contradict each other or its box; these rows of A take part: "
-        f"{np.flatnonzero(solution.multiplier).tolist()}."
-    )

@@ -38,14 +38,14 @@ from dtsemnet.arrays import Array, Bools, Floats, Ints
 from dtsemnet.kernels.routing import LANES
 from dtsemnet.tree import Model, Tree
 from dtsemnet.tree.doubles import double_at, rank_of
-from dtsemnet.verify.proof.certificates import Farkas
+from dtsemnet.verify.proof.certificates import Farkas, Polytope
 from dtsemnet.verify.proof.domain import Domain
 from dtsemnet.verify.proof.encoded_domain import EncodedDomain, bind, roundings
 from dtsemnet.verify.proof.linear_programs import interior
 
 __all__ = [
     "LEFT", "RIGHT", "Cuts", "Exploration", "Interval", "LeafStatus", "Proof", "Reachability", "Region", "Verdict",
-    "decide", "explore", "explore_leaves", "explored_once", "is_empty", "rounding_bound",
+    "decide", "explore", "explore_leaves", "explored_once", "rounding_bound",
 ]  # fmt: skip
 
 LEFT, RIGHT = 0, 1
@@ -262,26 +262,27 @@ def decide(cuts: Cuts, region: Region, reaches: Callable[[Array], bool]) -> Verd
     if region.empty:
         return Verdict("unreachable", proof=Proof(region.path, region.empty))
     encoded = cuts.encoded
-    rows, bound, soft = cuts.rows(region)
+    whole = cuts.polytope(region)
+    of_splits = np.arange(len(whole.rows)) >= len(encoded.rows)
     farkas: list[Farkas] = []
     todo, n_programs, open_margin = [(region.lower, region.upper)], 0, -np.inf
     while todo:
         lower, upper = todo.pop()
-        single = _single_row_proof(rows, bound, lower, upper)
+        polytope = whole._replace(lower=lower, upper=upper)
+        single = _single_row_proof(polytope)
         if single is not None:
             farkas.append(single)
             continue
         n_programs += 1
-        solution = interior(rows, bound, lower, upper, soft)
+        solution = interior(polytope)
         if solution is not None:
-            proof = Farkas(rows, bound, solution.multiplier, lower, upper)
+            proof = Farkas(polytope, solution.multiplier)
             if solution.margin < 0 and proof.check():
                 farkas.append(proof)
                 continue
             witness = encoded.find_row(roundings(solution.point), lower, upper, reaches)
             if witness is None and encoded.soft.any():  # an equality has no inside: go inside the splits' rows alone
-                of_splits = np.arange(len(rows)) >= len(encoded.rows)
-                inside = interior(rows, bound, lower, upper, of_splits)
+                inside = interior(polytope._replace(soft=of_splits))
                 if inside is not None:
                     witness = encoded.find_row(roundings(inside.point), lower, upper, reaches)
             if witness is not None:
@@ -294,14 +295,6 @@ def decide(cuts: Cuts, region: Region, reaches: Callable[[Array], bool]) -> Verd
         return Verdict("undecided", margin=float(open_margin), n_programs=n_programs)
     reason = "its half-spaces have no point in common" if n_programs else "a half-space lies outside the box"
     return Verdict("unreachable", proof=Proof(region.path, reason, tuple(farkas)), n_programs=n_programs)
-
-
-def is_empty(rows: Floats, bound: Floats, lower: Floats, upper: Floats) -> bool:
-    """Prove that no point of a box satisfies all rows."""
-    if not len(rows):
-        return False
-    solution = interior(rows, bound, lower, upper, np.zeros(len(rows), dtype=bool))
-    return solution is not None and Farkas(rows, bound, solution.multiplier, lower, upper).check()
 
 
 class Cuts:
@@ -347,18 +340,19 @@ class Cuts:
         """Whether sums of different directions exclude each other; a question that knows their order overrides it."""
         return False
 
-    def rows(self, region: Region) -> tuple[Floats, Floats, Bools]:
-        """Rows and right-hand sides of a region, the domain's first, and which of them a point may lie inside of."""
+    def polytope(self, region: Region) -> Polytope:
+        """The box of a region and the half-spaces of the oblique splits above it."""
         oblique = [(i, side) for i, side in region.path if self.n_weights[i] > 1]
-        return *self.half_spaces(oblique), np.concatenate([self.encoded.soft, np.ones(len(oblique), dtype=bool)])
+        return self.half_spaces(oblique)._replace(lower=region.lower, upper=region.upper)
 
-    def half_spaces(self, path: list[tuple[int, int]]) -> tuple[Floats, Floats]:
-        """The domain's rows, then the closed half-spaces of splits with their sides, and the right-hand sides."""
+    def half_spaces(self, path: list[tuple[int, int]]) -> Polytope:
+        """The domain with its rows, then the closed half-spaces of splits with their sides."""
         split, side = (np.array([pair[k] for pair in path], dtype=np.int64) for k in (0, 1))
         sign = np.where(side == RIGHT, -1.0, 1.0)
         rows = np.vstack([self.encoded.rows, sign[:, None] * self.tree.weight[split]])
         bound = np.concatenate([self.encoded.bound, np.where(side == RIGHT, self.right[split], self.left[split])])
-        return rows, bound
+        soft = np.concatenate([self.encoded.soft, np.ones(len(path), dtype=bool)])
+        return Polytope(rows, bound, self.encoded.lower, self.encoded.upper, soft)
 
     def path_to(self, node: int) -> list[tuple[int, int]]:
         """Splits above a node that have weights, each with its side; ``~k`` is leaf ``k``."""
@@ -412,14 +406,7 @@ class Cuts:
 
 
 def rounding_bound(weight: Floats, bias: Floats, lower: Floats, upper: Floats) -> Floats:
-    """Bound how far computed scores lie from real ones, for all points of a box.
-
-    Examples
-    --------
-    >>> bound = rounding_bound(np.array([[0.1, 0.2]]), np.array([0.3]), np.zeros(2), np.ones(2))
-    >>> 1e-16 < bound.item() < 1e-15
-    True
-    """
+    """Bound how far computed scores lie from real ones, for all points of a box."""
     most = np.maximum(np.abs(lower), np.abs(upper))
     with np.errstate(over="ignore", invalid="ignore"):
         size = np.abs(weight) @ most + np.abs(bias)
@@ -428,13 +415,9 @@ def rounding_bound(weight: Floats, bias: Floats, lower: Floats, upper: Floats) -
             "domain is too large for this tree: scores come near the largest double, where they may overflow; "
             "give a smaller box."
         )
-    return _sum_error(weight.shape[-1]) * size * (1 + 1e-9) + weight.shape[-1] * 2.0**-1022
-
-
-def _sum_error(n_features: int) -> float:
-    """Relative error of the documented sum: product, partial sums, joins by halves, bias."""
-    n = (-(-n_features // LANES) + int(np.log2(LANES)) + 2) * 2.0**-53
-    return n / (1 - n)
+    d = weight.shape[-1]
+    roundings = (-(-d // LANES) + int(np.log2(LANES)) + 2) * 2.0**-53  # product, partial sums, joins by halves, bias
+    return roundings / (1 - roundings) * size * (1 + 1e-9) + d * 2.0**-1022
 
 
 def _meet(one: Interval, other: Interval) -> Interval:
@@ -454,17 +437,16 @@ def _parallel(tree: Tree) -> tuple[Ints, Floats, dict[bytes, int]]:
     return np.array(numbers, dtype=np.int64), sign, directions
 
 
-def _single_row_proof(rows: Floats, bound: Floats, lower: Floats, upper: Floats) -> Farkas | None:
+def _single_row_proof(polytope: Polytope) -> Farkas | None:
     """A proof from one row alone, if it holds nowhere in the box."""
+    rows, bound, lower, upper, _ = polytope
     if not len(rows):
         return None
     least = np.where(rows > 0, rows * lower, rows * upper).sum(axis=1)
     worst = int(np.argmax(least - bound))
     if least[worst] <= bound[worst]:
         return None
-    multiplier = np.zeros(len(rows))
-    multiplier[worst] = 1.0
-    proof = Farkas(rows, bound, multiplier, lower, upper)
+    proof = Farkas(polytope, np.eye(1, len(rows), worst)[0])
     return proof if proof.check() else None
 
 

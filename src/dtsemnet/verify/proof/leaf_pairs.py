@@ -24,10 +24,10 @@ import numpy as np
 
 from dtsemnet.arrays import Array, Floats
 from dtsemnet.tree import Model, Topology, Tree
-from dtsemnet.verify.proof.certificates import LinearBound, exact_value, round_up
+from dtsemnet.verify.proof.certificates import Polytope, exact_value, linear_bound, round_up
 from dtsemnet.verify.proof.encoded_domain import EncodedDomain
-from dtsemnet.verify.proof.exploration import is_empty, rounding_bound
-from dtsemnet.verify.proof.linear_programs import Solution, minimise
+from dtsemnet.verify.proof.exploration import rounding_bound
+from dtsemnet.verify.proof.linear_programs import Solution, contradiction, minimise
 
 __all__ = [
     "Gap", "Line", "answers", "class_number", "largest_gap", "line_range", "lines_of", "output_number", "product",
@@ -76,14 +76,7 @@ class _Piece(NamedTuple):
 
 
 def product(a: Tree, b: Tree) -> Tree:
-    """Put a copy of ``b`` below every leaf of ``a``; leaves hold zeros.
-
-    Examples
-    --------
-    >>> one = Tree(Topology.complete(1), [[1.0]], [0.0], [[0.0], [1.0]])
-    >>> product(one, one)
-    Tree(depth 2, 3 splits, 4 leaves, 1 feature, constant leaves)
-    """
+    """Put a copy of ``b`` below every leaf of ``a``; leaves hold zeros."""
     n_leaves = a.n_leaves * b.n_leaves
     if n_leaves * a.n_features > MAX_NUMBERS:
         raise ValueError(
@@ -162,42 +155,23 @@ def line_range(line: Line, lower: Floats, upper: Floats) -> tuple[float, float]:
 
 
 def largest_gap(
-    encoded: EncodedDomain,
-    rows: tuple[Floats, Floats],
-    box: tuple[Floats, Floats],
-    ours: Line,
-    theirs: Line,
-    *,
-    enough: float = -np.inf,
+    encoded: EncodedDomain, polytope: Polytope, ours: Line, theirs: Line, *, enough: float = -np.inf
 ) -> Gap:
-    """Bound how far ``ours`` lies above ``theirs`` on the points of a box that satisfy the rows ``G z <= h``.
-
-    Parts of the box whose bound is not above ``enough`` are not refined.
-
-    Examples
-    --------
-    >>> from dtsemnet.tree import Model
-    >>> from dtsemnet.verify import Domain
-    >>> from dtsemnet.verify.proof.encoded_domain import bind
-    >>> tree = Tree(Topology([]), np.empty((0, 1)), [], [[0.0]])
-    >>> encoded = bind(Model.of(tree), Domain(0.0, 4.0))
-    >>> rising, level = Line(np.ones(1), 0.0, ceiling=3.0), Line(np.zeros(1), 1.0)
-    >>> gap = largest_gap(encoded, (np.empty((0, 1)), np.empty(0)), (np.zeros(1), np.full(1, 4.0)), rising, level)
-    >>> round(gap.upper, 9), gap.points[0] >= 3
-    (2.0, array([ True]))
-    """
+    """Bound how far ``ours`` lies above ``theirs`` on a polytope, no finer than ``enough`` needs."""
     # Differences of coefficients and constants round as well, and so does the bound itself.
     room = 4 * (ours.error + theirs.error)
     upper, points, n_programs = -np.inf, [], 0
-    todo = [(piece, *box) for piece in _pieces(ours, theirs)]
+    todo = [(piece, polytope.lower, polytope.upper) for piece in _pieces(ours, theirs)]
     while todo:
         piece, low, high = todo.pop()
-        if n_programs >= MAX_BOXES or _box_bound(piece, low, high) + room <= enough:
-            upper = max(upper, _box_bound(piece, low, high) + room)
+        allowed = float(_ends(piece, low, high)[1].min()) + room
+        if n_programs >= MAX_BOXES or allowed <= enough:
+            upper = max(upper, allowed)
             continue
         n_programs += 1
-        proved, solution = _maximise(piece, *rows, low, high)
-        if solution is None and is_empty(*rows, low, high):
+        part = polytope._replace(lower=low, upper=high)
+        proved, solution = _maximise(piece, part)
+        if solution is None and contradiction(part) is not None:
             continue
         settled = proved + room <= enough or (solution is not None and _is_whole(encoded, solution.point))
         halves = [] if settled else encoded.halve(low, high, solution)
@@ -247,30 +221,24 @@ def _ends(piece: _Piece, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
     return low - room, high + room
 
 
-def _box_bound(piece: _Piece, lower: Floats, upper: Floats) -> float:
-    return float(_ends(piece, lower, upper)[1].min())
-
-
-def _maximise(
-    piece: _Piece, rows: Floats, right: Floats, lower: Floats, upper: Floats
-) -> tuple[float, Solution | None]:
+def _maximise(piece: _Piece, polytope: Polytope) -> tuple[float, Solution | None]:
     """A proved upper bound of a piece, and the point at which the solver attains it."""
     coef, constant = piece
+    rows, right, lower, upper, _ = polytope
     if not coef.any():
         inside = Solution(lower / 2 + upper / 2, np.zeros(0))
-        solution = minimise(np.zeros_like(lower), rows, right, lower, upper) if len(rows) else inside
+        solution = minimise(np.zeros_like(lower), polytope) if len(rows) else inside
         return float(constant.min()), solution
     # One more variable, the least of the functions, is maximised.
     low, high = _ends(piece, lower, upper)
     d, n = len(lower), len(rows)
-    system = np.zeros((n + len(coef), d + 1))
-    system[:n, :d], system[n:, :d], system[n:, d] = rows, -coef, 1.0
-    bound = np.concatenate([right, constant])
+    matrix = np.zeros((n + len(coef), d + 1))
+    matrix[:n, :d], matrix[n:, :d], matrix[n:, d] = rows, -coef, 1.0
     ends = np.append(lower, low.min()), np.append(upper, high.min())
-    cost = np.append(np.zeros(d), -1.0)
-    solution = minimise(cost, system, bound, *ends)
-    multiplier = np.zeros(len(system)) if solution is None else solution.multiplier
-    proved = round_up(-LinearBound(cost, 0.0, system, bound, multiplier, *ends).value)
+    cost, lifted = np.append(np.zeros(d), -1.0), Polytope(matrix, np.concatenate([right, constant]), *ends)
+    solution = minimise(cost, lifted)
+    multiplier = np.zeros(len(matrix)) if solution is None else solution.multiplier
+    proved = round_up(-linear_bound(cost, 0.0, lifted, multiplier))
     return proved, None if solution is None else Solution(solution.point[:d], solution.multiplier[:n])
 
 

@@ -1,6 +1,6 @@
 """Linear programs, solved by HiGHS; for the Euclidean norm a quadratic program, solved by Clarabel.
 
-Each function takes rows ``G z <= h`` and a box, and returns a point and multipliers of the
+Each function takes a polytope, and returns a point and multipliers of the
 rows. Columns are scaled to the box and rows to size one, so that the solver's tolerances mean
 the same everywhere. Nothing here is trusted: the tree checks the points, and
 :mod:`dtsemnet.verify.proof.certificates` checks the multipliers in rational arithmetic.
@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dtsemnet.arrays import Bools, Floats, Ints
-from dtsemnet.verify.proof.certificates import Norm
+from dtsemnet.arrays import Floats, Ints
+from dtsemnet.verify.proof.certificates import Farkas, Norm, Polytope
 
-__all__ = ["Solution", "interior", "minimise", "nearest"]
+__all__ = ["Solution", "contradiction", "interior", "minimise", "nearest"]
 
 MANY_COLUMNS, MAX_STEPS = 60, 40
 """With more columns the cube is found by steps; the largest number of steps."""
@@ -40,98 +40,79 @@ class _Scaled(NamedTuple):
     size: Floats
 
 
-def interior(rows: Floats, bound: Floats, lower: Floats, upper: Floats, soft: Bools) -> Solution | None:
+def interior(polytope: Polytope) -> Solution | None:
     """Find the point that lies farthest inside the soft rows and satisfies the others.
 
     If no row is soft, all of them are: the margin then says how far the rows are from being satisfiable.
-
-    Examples
-    --------
-    >>> inside = interior(np.array([[1.0]]), np.array([0.5]), np.zeros(1), np.ones(1), np.ones(1, dtype=bool))
-    >>> inside.point.item() < 0.5 < inside.margin + 0.25
-    True
     """
-    soft = soft if soft.any() else np.ones(len(rows), dtype=bool)
-    scaled = _scale(rows, bound, lower, upper)
+    soft = polytope.soft
+    soft = soft if soft is not None and soft.any() else np.ones(len(polytope.rows), dtype=bool)
+    scaled = _scale(polytope)
     if scaled is None:
         return None
     k = len(scaled.free)
     matrix = np.column_stack([scaled.rows, soft.astype(np.float64)])
-    cost = np.zeros(k + 1)
-    cost[-1] = -1.0
-    solved = _solve(cost, matrix, scaled.bound, [(0.0, 1.0)] * k + [(None, 1.0)])
-    if (
-        solved is None and not soft.all()
-    ):  # the hard rows alone may contradict each other: see how far all of them are off
-        return interior(rows, bound, lower, upper, np.ones(len(rows), dtype=bool))
-    if solved is None:
-        return None
+    solved = _solve(np.append(np.zeros(k), -1.0), matrix, scaled.bound, [(0.0, 1.0)] * k + [(None, 1.0)])
+    if solved is None:  # the hard rows alone may contradict each other: see how far all of them are off
+        return None if soft.all() else interior(polytope._replace(soft=None))
     multiplier = np.maximum(-solved.ineqlin.marginals, 0.0) / scaled.size
-    return Solution(_point(scaled, solved.x[:k], lower, upper), multiplier, float(solved.x[-1]))
+    return Solution(_point(scaled, solved.x[:k], polytope), multiplier, float(solved.x[-1]))
 
 
-def minimise(cost: Floats, rows: Floats, bound: Floats, lower: Floats, upper: Floats) -> Solution | None:
-    """Minimise a linear function; None if the solver found no optimum.
+def contradiction(polytope: Polytope) -> Solution | None:
+    """Find multipliers that prove a polytope empty; its point is the one that violates the rows least."""
+    solution = interior(polytope._replace(soft=None)) if len(polytope.rows) else None
+    return solution if solution is not None and Farkas(polytope, solution.multiplier).check() else None
 
-    Examples
-    --------
-    >>> solution = minimise(np.ones(1), np.array([[-1.0]]), np.array([-0.25]), np.zeros(1), np.ones(1))
-    >>> solution.point, solution.multiplier
-    (array([0.25]), array([1.]))
-    """
-    scaled = _scale(rows, bound, lower, upper)
+
+def minimise(cost: Floats, polytope: Polytope) -> Solution | None:
+    """Minimise a linear function; None if the solver found no optimum."""
+    scaled = _scale(polytope)
     if scaled is None:
         return None
     if not len(scaled.free):
-        return Solution(lower.copy(), np.zeros(len(rows))) if (scaled.bound >= 0).all() else None
+        only = Solution(polytope.lower.copy(), np.zeros(len(polytope.rows)))
+        return only if (scaled.bound >= 0).all() else None
     slope = cost[scaled.free] * scaled.width
     most = np.abs(slope).max(initial=0.0) or 1.0
     solved = _solve(slope / most, scaled.rows, scaled.bound, [(0.0, 1.0)] * len(scaled.free))
     if solved is None:
         return None
     multiplier = np.maximum(-solved.ineqlin.marginals, 0.0) * most / scaled.size
-    return Solution(_point(scaled, solved.x, lower, upper), multiplier)
+    return Solution(_point(scaled, solved.x, polytope), multiplier)
 
 
-def nearest(
-    center: Floats, weight: Floats, norm: Norm, rows: Floats, bound: Floats, lower: Floats, upper: Floats
-) -> Solution | None:
-    """Find the point nearest to ``center`` in the norm of ``weight * (z - center)``.
-
-    Examples
-    --------
-    >>> one = np.ones(2)
-    >>> nearest(0 * one, one, "inf", np.array([[-1.0, -1.0]]), -one[:1], -9 * one, 9 * one).point
-    array([0.5, 0.5])
-    """
+def nearest(center: Floats, weight: Floats, norm: Norm, polytope: Polytope) -> Solution | None:
+    """Find the point nearest to ``center`` in the norm of ``weight * (z - center)``."""
+    rows, bound, lower, upper, _ = polytope
+    at_lower, at_upper = np.zeros(len(center)), np.zeros(len(center))
     free = np.flatnonzero(np.isfinite(weight))
     if not len(free):  # the center is the only point
-        here = Solution(center.copy(), np.zeros(len(rows)), 0.0, np.zeros(len(center)), np.zeros(len(center)))
-        return here if (rows @ center <= bound).all() else None
-    if norm == "2":
-        return _nearest_euclidean(center, weight, rows, bound, lower, upper)
+        only = Solution(center.copy(), np.zeros(len(rows)), 0.0, at_lower, at_upper)
+        return only if (rows @ center <= bound).all() else None
     with np.errstate(all="ignore"):
         matrix = rows[:, free] / weight[free]
         room = bound - rows @ center
         low, high = (lower - center)[free] * weight[free], (upper - center)[free] * weight[free]
-        size = np.abs(matrix).max(axis=1, initial=0.0)
+        size = np.sqrt((matrix * matrix).sum(axis=1)) if norm == "2" else np.abs(matrix).max(axis=1, initial=0.0)
         size = np.where(size > 0, size, 1.0)
         matrix, room = matrix / size[:, None], room / size
         # In units of a lower bound of the distance, so that the solver's absolute tolerances fit.
-        dual = np.abs(matrix).sum(axis=1) if norm == "inf" else np.abs(matrix).max(axis=1, initial=0.0)
-        unit = float((-room / np.where(dual > 0, dual, np.inf)).max(initial=0.0)) or 1.0
+        if norm == "2":
+            unit = max(1e-9, *(float(part.max(initial=0.0)) for part in (-room, low, -high)))
+        else:
+            dual = np.abs(matrix).sum(axis=1) if norm == "inf" else np.abs(matrix).max(axis=1, initial=0.0)
+            unit = float((-room / np.where(dual > 0, dual, np.inf)).max(initial=0.0)) or 1.0
         room, low, high = room / unit, low / unit, high / unit
     if not (np.isfinite(matrix).all() and np.isfinite(room).all()):
         return None
     largest = _nearest_max if len(free) <= MANY_COLUMNS else _nearest_max_by_steps
-    solve = largest if norm == "inf" else _nearest_sum
-    solved = solve(matrix, room, low, high)
+    solved = {"inf": largest, "1": _nearest_sum, "2": _nearest_euclidean}[norm](matrix, room, low, high)
     if solved is None:
         return None
     step, marginals, below, above = solved
     point = center.copy()
     point[free] = np.clip(center[free] + step * unit / weight[free], lower[free], upper[free])
-    at_lower, at_upper = np.zeros(len(center)), np.zeros(len(center))
     at_lower[free], at_upper[free] = below * weight[free], above * weight[free]
     return Solution(point, np.maximum(-marginals, 0.0) / size, 0.0, at_lower, at_upper)
 
@@ -141,10 +122,8 @@ def _nearest_max(matrix: Floats, room: Floats, low: Floats, high: Floats) -> Any
     n, k = matrix.shape
     one, column = np.eye(k), np.ones((k, 1))
     stack = np.block([[matrix, np.zeros((n, 1))], [one, -column], [-one, -column]])
-    cost = np.zeros(k + 1)
-    cost[-1] = 1.0
     limit = [*zip(low.tolist(), high.tolist()), (0.0, None)]
-    solved = _solve(cost, stack, np.concatenate([room, np.zeros(2 * k)]), limit)
+    solved = _solve(np.append(np.zeros(k), 1.0), stack, np.concatenate([room, np.zeros(2 * k)]), limit)
     if solved is None:
         return None
     below, above = np.maximum(solved.lower.marginals[:k], 0.0), np.maximum(-solved.upper.marginals[:k], 0.0)
@@ -194,10 +173,8 @@ def _nearest_sum(matrix: Floats, room: Floats, low: Floats, high: Floats) -> Any
     return solved.x[:k] - solved.x[k:], solved.ineqlin.marginals, below[:k] + above[k:], above[:k] + below[k:]
 
 
-def _nearest_euclidean(
-    center: Floats, weight: Floats, rows: Floats, bound: Floats, lower: Floats, upper: Floats
-) -> Solution | None:
-    """Minimise the Euclidean norm of ``weight * (z - center)`` over rows and a box."""
+def _nearest_euclidean(matrix: Floats, room: Floats, low: Floats, high: Floats) -> Any:
+    """Minimise the Euclidean norm of the step."""
     try:
         import clarabel  # type: ignore[import-untyped]
     except ModuleNotFoundError:
@@ -206,34 +183,22 @@ def _nearest_euclidean(
         ) from None
     from scipy.sparse import csc_array, csc_matrix, eye_array, vstack
 
-    free = np.flatnonzero(np.isfinite(weight))
-    k, n = len(free), len(rows)
-    matrix = rows[:, free] / weight[free]
-    size = np.sqrt((matrix * matrix).sum(axis=1))
-    size = np.where(size > 0, size, 1.0)
-    room = (bound - rows @ center) / size
-    low, high = (lower - center)[free] * weight[free], (upper - center)[free] * weight[free]
-    # In units of a lower bound of the distance, so that the solver's absolute tolerances fit.
-    unit = max(float((-room).max(initial=0.0)), float(low.max(initial=0.0)), float((-high).max(initial=0.0)), 1e-9)
-    stack = csc_matrix(vstack([csc_array(matrix / size[:, None]), eye_array(k), -eye_array(k)]))
+    n, k = matrix.shape
+    stack = csc_matrix(vstack([csc_array(matrix), eye_array(k), -eye_array(k)]))
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.max_threads = 1
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
-    side = np.concatenate([room, high, -low]) / unit
-    cones = [clarabel.NonnegativeConeT(n + 2 * k)]
+    side, cones = np.concatenate([room, high, -low]), [clarabel.NonnegativeConeT(n + 2 * k)]
     solved = clarabel.DefaultSolver(csc_matrix(eye_array(k)), np.zeros(k), stack, side, cones, settings).solve()
     if "Solved" not in str(solved.status):
         return None
-    step, dual = np.array(solved.x) * unit, np.maximum(np.array(solved.z), 0.0)
-    point = center.copy()
-    point[free] = np.clip(center[free] + step / weight[free], lower[free], upper[free])
-    at_lower, at_upper = np.zeros(len(center)), np.zeros(len(center))
-    at_upper[free], at_lower[free] = dual[n : n + k] * weight[free], dual[n + k :] * weight[free]
-    return Solution(point, dual[:n] / size, 0.0, at_lower, at_upper)
+    dual = np.maximum(np.array(solved.z), 0.0)
+    return np.array(solved.x), -dual[:n], dual[n + k :], dual[n : n + k]
 
 
-def _scale(rows: Floats, bound: Floats, lower: Floats, upper: Floats) -> _Scaled | None:
+def _scale(polytope: Polytope) -> _Scaled | None:
+    rows, bound, lower, upper, _ = polytope
     free = np.flatnonzero(upper > lower)
     with np.errstate(all="ignore"):
         width = (upper - lower)[free]
@@ -248,10 +213,10 @@ def _scale(rows: Floats, bound: Floats, lower: Floats, upper: Floats) -> _Scaled
     return _Scaled(free, width, matrix, np.clip(room, -1e15, 1e15), size)
 
 
-def _point(scaled: _Scaled, share: Floats, lower: Floats, upper: Floats) -> Floats:
-    point = lower.copy()
+def _point(scaled: _Scaled, share: Floats, polytope: Polytope) -> Floats:
+    point = polytope.lower.copy()
     point[scaled.free] += share * scaled.width
-    return np.clip(point, lower, upper)
+    return np.clip(point, polytope.lower, polytope.upper)
 
 
 def _solve(cost: Floats, matrix: Any, bound: Floats, limit: list[Any]) -> Any:

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from dtsemnet.arrays import Array, Bools, Floats
-from dtsemnet.verify.proof.certificates import Norm, distance_bound, round_down
+from dtsemnet.verify.proof.certificates import Norm, Polytope, distance_bound, round_down
 from dtsemnet.verify.proof.encoded_domain import EncodedDomain, deepest_point, points_inwards
-from dtsemnet.verify.proof.exploration import Cuts, Region, is_empty
-from dtsemnet.verify.proof.linear_programs import Solution, nearest
+from dtsemnet.verify.proof.exploration import Cuts, Region
+from dtsemnet.verify.proof.linear_programs import Solution, contradiction, nearest
 
 __all__ = ["Distance", "NearestPoint", "allow_for_maps", "distance_from", "nearest_leaf", "read_norm", "try_leaf"]
 
@@ -134,23 +134,24 @@ def nearest_leaf(
 
 def try_leaf(cuts: Cuts, distance: Distance, region: Region, leaf: int, bound: float, best: NearestPoint) -> float:
     """Solve the programs of one leaf: return a certified bound of its distance, improve the best point."""
-    rows, right, soft = cuts.rows(region)
+    whole = cuts.polytope(region)
     least, todo = np.inf, [(region.lower, region.upper)]
     for _ in range(MAX_BOXES):
         if not todo:
             return least
         lower, upper = todo.pop()
         best.n_programs += 1
-        solution = nearest(distance.center, distance.weight, distance.norm, rows, right, lower, upper)
+        polytope = whole._replace(lower=lower, upper=upper)
+        solution = nearest(distance.center, distance.weight, distance.norm, polytope)
         if solution is None:
-            if not is_empty(rows, right, lower, upper):
+            if contradiction(polytope) is None:
                 halves = cuts.encoded.halve(lower, upper, None)
                 todo += halves
                 least = least if halves else min(least, bound)
             continue
-        here = max(bound, _certify(distance, rows, right, lower, upper, solution))
+        here = max(bound, _certify(distance, polytope, solution))
         if here < best.upper:
-            _improve(cuts, distance, (rows, right, soft), (lower, upper), solution, leaf, best)
+            _improve(cuts.encoded, distance, polytope, solution, leaf, best)
             halves = cuts.encoded.halve(lower, upper, solution) if here < best.upper else []
             # A part whose point is as near as the bound says needs no more halving.
             if halves and not best.upper - here <= 1e-9 * max(1.0, abs(here)):
@@ -174,12 +175,11 @@ def allow_for_maps(encoded: EncodedDomain, distance: Distance, best: NearestPoin
     return best
 
 
-def _certify(
-    distance: Distance, rows: Floats, right: Floats, lower: Floats, upper: Floats, solution: Solution
-) -> float:
+def _certify(distance: Distance, polytope: Polytope, solution: Solution) -> float:
     """Turn multipliers into a distance that is proved, rounded down."""
     assert solution.at_lower is not None
     assert solution.at_upper is not None
+    rows, right, lower, upper, _ = polytope
     at_lower, at_upper = np.flatnonzero(solution.at_lower), np.flatnonzero(solution.at_upper)
     ends = np.zeros((len(at_lower) + len(at_upper), len(lower)))
     ends[np.arange(len(ends)), np.concatenate([at_lower, at_upper])] = 1.0
@@ -196,13 +196,11 @@ def _certify(
 
 
 def _improve(
-    cuts: Cuts, distance: Distance, system: tuple[Floats, Floats, Bools], box: tuple[Floats, Floats],
-    solution: Solution, leaf: int, best: NearestPoint,
-) -> None:  # fmt: skip
+    encoded: EncodedDomain, distance: Distance, polytope: Polytope, solution: Solution, leaf: int, best: NearestPoint
+) -> None:
     """Look for a row of the leaf close to the solution, first there, then on the way to the inside of the leaf."""
-    encoded = cuts.encoded
-    points = points_inwards(solution.point, lambda: deepest_point(*system, box), distance.center)
-    row = encoded.find_row(points, *box, lambda row: encoded.leaf_of(row) == leaf)
+    points = points_inwards(solution.point, lambda: deepest_point(polytope), distance.center)
+    row = encoded.find_row(points, polytope.lower, polytope.upper, lambda row: encoded.leaf_of(row) == leaf)
     if row is not None:
         size = distance.of(encoded.encode(row))
         if size < best.upper or (size <= best.upper and best.row is None):

@@ -18,7 +18,7 @@ from dtsemnet.tree import Model
 from dtsemnet.verify.proof.domain import Domain
 from dtsemnet.verify.proof.encoded_domain import bind
 from dtsemnet.verify.proof.exploration import Cuts, Exploration, Reachability, explore_leaves
-from dtsemnet.verify.proof.leaf_pairs import Gap, answers, largest_gap, lines_of, product
+from dtsemnet.verify.proof.leaf_pairs import answers, largest_gap, lines_of, product
 from dtsemnet.verify.questions.reachability import Answer
 
 __all__ = ["Difference", "Disagreement", "difference", "equivalent"]
@@ -91,7 +91,8 @@ def difference(
     a, b = Model.of(tree_a), Model.of(tree_b)
     _check_comparable(a, b)
     cuts = Cuts(bind(Model(a.encoder, product(a.tree, b.tree)), domain))
-    pairs = explore_leaves(cuts, _may_differ(a, b), time_limit=time_limit, progress=progress)
+    may_differ = np.array([ours != theirs for ours in _contents(a) for theirs in _contents(b)], dtype=bool)
+    pairs = explore_leaves(cuts, may_differ, time_limit=time_limit, progress=progress)
     regions: list[Disagreement] = []
     undecided: list[tuple[int, int]] = []
     for pair, verdict in enumerate(pairs.verdicts):
@@ -141,58 +142,40 @@ def _check_comparable(a: Model, b: Model) -> None:
         raise ValueError("tree_a and tree_b must have the same output map.")
 
 
-def _labels(model: Model) -> list[Any]:
-    assert model.class_names is not None
-    return [model.class_names[k] for k in model.tree.leaf_class.tolist()]
-
-
-def _contents(model: Model) -> list[bytes]:
+def _contents(model: Model) -> list[Any]:
+    """What each leaf answers: the label of its class, or the bytes of its numbers."""
     tree = model.tree
+    if model.class_names is not None:
+        return [model.class_names[k] for k in tree.leaf_class.tolist()]
     parts = [tree.value, *tree.guard, *([] if tree.coef is None else [tree.coef])]
     return [b"".join((part[leaf] + 0.0).tobytes() for part in parts) for leaf in range(tree.n_leaves)]
 
 
-def _may_differ(a: Model, b: Model) -> Bools:
-    """Pairs of leaves whose contents are not the same."""
-    ours, theirs = (_labels(m) if m.is_classifier else _contents(m) for m in (a, b))
-    return np.array([x != y for x in ours for y in theirs], dtype=bool)
-
-
 def _disagreement(a: Model, b: Model, pairs: Exploration, pair: int, tolerance: float) -> tuple[Array | None, bool]:
     """A row on which a pair of leaves disagrees; without one, whether the pair is proved to agree."""
-    cuts, verdict, region = pairs.cuts, pairs.reachability.verdicts[pair], pairs.reachability.regions[pair]
+    encoded, verdict = pairs.encoded, pairs.reachability.verdicts[pair]
     if verdict.witness is not None and _disagree(a, b, verdict.witness[None], tolerance)[0]:
         return verdict.witness, True
     if a.is_classifier or np.isnan(verdict.margin):
         return None, False
     leaf_a, leaf_b = divmod(pair, b.tree.n_leaves)
-    encoded, box = cuts.encoded, (region.lower, region.upper)
-    rows, right, _ = cuts.rows(region)
-    largest = 0.0
+    polytope = pairs.cuts.polytope(pairs.reachability.regions[pair])
+    known, largest = None if verdict.witness is None else encoded.encode(verdict.witness), 0.0
+
+    def differs(row: Array) -> bool:
+        return encoded.leaf_of(row) == pair and bool(_disagree(a, b, row[None], tolerance)[0])
+
     for o in range(a.tree.n_outputs):
         one, other = (
             lines_of(model.tree, o, encoded.lower, encoded.upper)[leaf] for model, leaf in ((a, leaf_a), (b, leaf_b))
         )
         for ours, theirs in ((one, other), (other, one)):
-            gap = largest_gap(encoded, (rows, right), box, ours, theirs, enough=tolerance)
+            gap = largest_gap(encoded, polytope, ours, theirs, enough=tolerance)
             largest = max(largest, gap.upper)
-            row = _row_near(a, b, pairs, pair, tolerance, gap) if gap.upper > tolerance else None
+            row = encoded.find_row_near(gap.points, polytope, differs, known) if gap.upper > tolerance else None
             if row is not None:
                 return row, True
     return None, largest <= tolerance
-
-
-def _row_near(a: Model, b: Model, pairs: Exploration, pair: int, tolerance: float, gap: Gap) -> Array | None:
-    """A row near the points of the largest gap on which two leaves disagree."""
-    witness, region = pairs.reachability.verdicts[pair].witness, pairs.reachability.regions[pair]
-    encoded, box = pairs.encoded, (region.lower, region.upper)
-    inside = None if witness is None else encoded.encode(witness)
-
-    def differs(row: Array) -> bool:
-        return encoded.leaf_of(row) == pair and bool(_disagree(a, b, row[None], tolerance)[0])
-
-    rows, right, _ = pairs.cuts.rows(region)
-    return encoded.find_row_near(gap.points, (rows, right), box, differs, inside)
 
 
 def _disagree(a: Model, b: Model, X: Any, tolerance: float) -> Bools:

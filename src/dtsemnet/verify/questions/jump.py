@@ -28,11 +28,12 @@ import numpy as np
 from dtsemnet.arrays import Array, Bools, Floats
 from dtsemnet.tree import Model
 from dtsemnet.tree.wording import number_text
-from dtsemnet.verify.proof.certificates import exact_value, round_down
+from dtsemnet.verify.proof.certificates import Polytope, exact_value, round_down
 from dtsemnet.verify.proof.domain import Domain
-from dtsemnet.verify.proof.exploration import LEFT, RIGHT, Cuts, Exploration, explored_once, is_empty
+from dtsemnet.verify.proof.encoded_domain import deepest_point
+from dtsemnet.verify.proof.exploration import LEFT, RIGHT, Cuts, Exploration, explored_once
 from dtsemnet.verify.proof.leaf_pairs import Line, answers, largest_gap, line_range, lines_of, output_number
-from dtsemnet.verify.proof.linear_programs import interior
+from dtsemnet.verify.proof.linear_programs import contradiction
 
 __all__ = ["Jump", "largest_jump"]
 
@@ -174,7 +175,7 @@ class _Search:
         first, last = self.cuts.tree.topology.spans
         return 1 if node < 0 else int(last[node] - first[node])
 
-    def _rows(self, a: int, b: int, split: int) -> tuple[Floats, Floats]:
+    def _both(self, a: int, b: int, split: int) -> Polytope:
         """Closed half-spaces of two nodes, the split at which they part as an equality, wide enough for rounding."""
         path = [(split, LEFT), (split, RIGHT), *self.cuts.path_to(a), *self.cuts.path_to(b)]
         return self.cuts.half_spaces(list(dict.fromkeys(path)))
@@ -182,15 +183,13 @@ class _Search:
     def _apart(self, a: int, b: int, split: int) -> bool:
         """Whether two nodes are proved to touch nowhere."""
         self.n_programs += 1
-        rows, right = self._rows(a, b, split)
-        return is_empty(rows, right, self.cuts.encoded.lower, self.cuts.encoded.upper)
+        return contradiction(self._both(a, b, split)) is not None
 
     def _decide(self, a: int, b: int, split: int) -> None:
         """Settle one pair of leaves."""
-        lines, box = self.lines, (self.cuts.encoded.lower, self.cuts.encoded.upper)
-        rows, right = self._rows(~a, ~b, split)
+        lines, polytope = self.lines, self._both(~a, ~b, split)
         for ours, theirs in ((lines[a], lines[b]), (lines[b], lines[a])):
-            gap = largest_gap(self.cuts.encoded, (rows, right), box, ours, theirs, enough=self.best.lower)
+            gap = largest_gap(self.cuts.encoded, polytope, ours, theirs, enough=self.best.lower)
             self.n_programs += gap.n_programs
             self.upper = max(self.upper, gap.upper)
             for point in gap.points if gap.upper > self.best.lower else ():
@@ -216,7 +215,6 @@ class _Search:
         """A row next to a point of the edge that the model sends to the leaf, with the same integers."""
         cuts, encoded = self.cuts, self.cuts.encoded
         integer = encoded.integer
-        box = np.where(integer, near, encoded.lower), np.where(integer, near, encoded.upper)
         witness = self.explored.reachability.verdicts[leaf].witness
         known = None if witness is None else encoded.encode(witness)
         known = known if known is not None and (known[integer] == near[integer]).all() else None
@@ -226,7 +224,14 @@ class _Search:
             is_near = bool((np.abs(z - near) <= NEAR * (1 + np.abs(near))).all())
             return is_near and int(encoded.model.tree.apply(z[None])[0]) == leaf
 
-        return encoded.find_row_near([near], cuts.half_spaces(cuts.path_to(~leaf)), box, reaches, known)
+        polytope = _hold(cuts.half_spaces(cuts.path_to(~leaf)), integer, near)
+        return encoded.find_row_near([near], polytope, reaches, known)
+
+
+def _hold(polytope: Polytope, held: Bools, point: Floats) -> Polytope:
+    """Hold some features at a point."""
+    lower, upper = (np.where(held, point, end) for end in (polytope.lower, polytope.upper))
+    return polytope._replace(lower=lower, upper=upper)
 
 
 def _touching_point(cuts: Cuts, point: Floats, split: int, nodes: tuple[int, int]) -> list[Fraction] | None:
@@ -255,12 +260,10 @@ def _touching_point(cuts: Cuts, point: Floats, split: int, nodes: tuple[int, int
 def _tries(cuts: Cuts, point: Floats, split: int, path: list[tuple[int, int]]) -> list[tuple[Floats, bool]]:
     """The point with all that it touches, then points farther inside, which touch the split alone."""
     tries = [(point, True)]
-    rows, right = cuts.half_spaces([(split, LEFT), (split, RIGHT), *path])
-    soft = np.arange(len(rows)) >= len(cuts.encoded.rows) + 2
-    whole = cuts.encoded.integer
-    lower, upper = np.where(whole, point, cuts.encoded.lower), np.where(whole, point, cuts.encoded.upper)
-    deep = interior(rows, right, lower, upper, soft) if soft.any() else None
-    inside = lower / 2 + upper / 2 if deep is None else deep.point
+    polytope = _hold(cuts.half_spaces([(split, LEFT), (split, RIGHT), *path]), cuts.encoded.integer, point)
+    soft = np.arange(len(polytope.rows)) >= len(cuts.encoded.rows) + 2
+    deep = deepest_point(polytope._replace(soft=soft)) if soft.any() else None
+    inside = polytope.lower / 2 + polytope.upper / 2 if deep is None else deep
     return tries + [(point + share * (inside - point), False) for share in (0.0, 1e-12, 1e-9, 1e-6, 1e-3, 1.0)]
 
 

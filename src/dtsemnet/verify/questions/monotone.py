@@ -97,7 +97,8 @@ def monotone(
         )
     # A column of negative scale falls in the features as it rises.
     sign = (1.0 if increasing else -1.0) * (1.0 if column.scale >= 0 else -1.0)
-    base = _without_missing(model, domain, j)
+    missing = tuple(name for name in domain.missing if column_number(model, name) != j)
+    base = bind(model, replace(domain, missing=missing))
     moved = model.encoder.features_of_column[j].start
     if base.lower[moved] == base.upper[moved]:
         return Monotone("yes")  # the tree sees one number, whatever the column holds
@@ -180,12 +181,6 @@ def _ordered_sums(directions: dict[bytes, int], moved: int) -> list[tuple[int, i
     return pairs
 
 
-def _without_missing(model: Model, domain: Domain, j: int) -> EncodedDomain:
-    """The domain without the inputs in which the column is missing."""
-    missing = tuple(name for name in domain.missing if column_number(model, name) != j)
-    return bind(model, replace(domain, missing=missing))
-
-
 def _with_steps(base: EncodedDomain, j: int, moved: int) -> _Steps:
     """The domain of ``(z, t)``: both ends of the step lie in the domain of ``z``."""
     d = len(base.lower)
@@ -237,23 +232,23 @@ def _conclude(
     """For every pair that can be reached or may be: does the answer fall, and by how much at most?"""
     steps, margin = cuts.steps, 0.0
     for pair in np.flatnonzero(wanted).tolist():
-        verdict, region = pairs.verdicts[pair], pairs.regions[pair]
+        verdict = pairs.verdicts[pair]
         if verdict.status == "unreachable":
             continue
         before, after = (lines[leaf] for leaf in divmod(pair, len(lines)))
         if np.isnan(verdict.margin):  # the time was over before it was decided
-            margin = max(margin, _fall_of_boxes(before, after, steps))
+            ends = [line_range(line, steps.base.lower, steps.base.upper) for line in (before, after)]
+            margin = max(margin, ends[0][1] - ends[1][0])
             continue
-        rows, right, _ = cuts.rows(region)
-        box = region.lower, region.upper
+        polytope = cuts.polytope(pairs.regions[pair])
         stepped = after._replace(coef=np.append(after.coef, after.coef[steps.moved]))
         start = before._replace(coef=np.append(before.coef, 0.0))
-        gap = largest_gap(steps, (rows, right), box, start, stepped, enough=tolerance)
+        gap = largest_gap(steps, polytope, start, stepped, enough=tolerance)
         if gap.upper <= tolerance:
             continue
         known = verdict.witness
         points = [*([] if known is None else [known]), *gap.points]
-        row = steps.find_row_near(points, (rows, right), box, falls, known)
+        row = steps.find_row_near(points, polytope, falls, known)
         if row is not None:
             low, high = steps.two_rows(row)
             backwards = float(low[steps.column]) > float(high[steps.column])
@@ -261,8 +256,3 @@ def _conclude(
         margin = max(margin, gap.upper)
     proofs = {id(verdict.proof): verdict.proof for verdict in pairs.verdicts if verdict.proof is not None}
     return Monotone("undecided" if margin > tolerance else "yes", proofs=tuple(proofs.values()), margin=margin)
-
-
-def _fall_of_boxes(before: Line, after: Line, steps: _Steps) -> float:
-    ends = [line_range(line, steps.base.lower, steps.base.upper) for line in (before, after)]
-    return ends[0][1] - ends[1][0]

@@ -16,12 +16,12 @@ import numpy as np
 from dtsemnet.arrays import Array, Floats
 from dtsemnet.tree import Model, TanhScale
 from dtsemnet.tree.wording import number_text
-from dtsemnet.verify.proof.certificates import LinearBound, round_down
+from dtsemnet.verify.proof.certificates import Polytope, linear_bound, round_down
 from dtsemnet.verify.proof.domain import Domain
 from dtsemnet.verify.proof.encoded_domain import deepest_point, points_inwards
-from dtsemnet.verify.proof.exploration import Cuts, Exploration, Region, explored_once, is_empty
+from dtsemnet.verify.proof.exploration import Cuts, Exploration, Region, explored_once
 from dtsemnet.verify.proof.leaf_pairs import Line, answers, line_range, lines_of
-from dtsemnet.verify.proof.linear_programs import minimise
+from dtsemnet.verify.proof.linear_programs import contradiction, minimise
 from dtsemnet.verify.proof.nearest import read_norm
 
 __all__ = ["Extreme", "OutputBounds", "lipschitz", "output_bounds"]
@@ -167,19 +167,20 @@ def _lowest(explored: Exploration, o: int, sign: float) -> Extreme:
 def _lowest_in_leaf(cuts: Cuts, region: Region, goal: _Goal, best: _Best) -> float:
     """A proved lower bound of an affine function on a leaf, rounded down; offers points on the way."""
     line = goal.line
-    rows, right, _ = cuts.rows(region)
+    whole = cuts.polytope(region)
     least, todo = np.inf, [(-np.inf, region.lower, region.upper)]
     for _ in range(MAX_BOXES):
         if not todo:
             return least
         _, lower, upper = todo.pop()
-        solution = minimise(line.coef, rows, right, lower, upper)
-        if solution is None and is_empty(rows, right, lower, upper):
+        polytope = whole._replace(lower=lower, upper=upper)
+        solution = minimise(line.coef, polytope)
+        if solution is None and contradiction(polytope) is not None:
             continue
-        multiplier = np.zeros(len(rows)) if solution is None else solution.multiplier
-        proved = round_down(LinearBound(line.coef, line.value, rows, right, multiplier, lower, upper).value)
+        multiplier = np.zeros(len(polytope.rows)) if solution is None else solution.multiplier
+        proved = round_down(linear_bound(line.coef, line.value, polytope, multiplier))
         if solution is not None and proved < best.attained:
-            _approach(cuts, solution.point, region, (lower, upper), goal, best)
+            _approach(cuts, solution.point, polytope, goal, best)
         # If the best value is as low as the bound says, halving the box proves no more.
         reached = min(max(proved, line.floor), line.ceiling)
         settled = best.attained - reached <= 1e-9 * max(1.0, abs(reached))
@@ -189,11 +190,11 @@ def _lowest_in_leaf(cuts: Cuts, region: Region, goal: _Goal, best: _Best) -> flo
     return min([least, *(proved for proved, _, _ in todo)])
 
 
-def _approach(cuts: Cuts, point: Floats, region: Region, box: tuple[Floats, Floats], goal: _Goal, best: _Best) -> None:
+def _approach(cuts: Cuts, point: Floats, polytope: Polytope, goal: _Goal, best: _Best) -> None:
     """Offer the first row on the way from a point to the inside of the leaf that the model sends to the leaf."""
-    encoded, system = cuts.encoded, cuts.rows(region)
-    points = points_inwards(point, lambda: deepest_point(*system, box) if len(system[0]) else None)
-    row = encoded.find_row(points, *box, lambda row: encoded.leaf_of(row) == goal.leaf)
+    encoded = cuts.encoded
+    points = points_inwards(point, lambda: deepest_point(polytope) if len(polytope.rows) else None)
+    row = encoded.find_row(points, polytope.lower, polytope.upper, lambda row: encoded.leaf_of(row) == goal.leaf)
     if row is not None:
         _offer(cuts, row, goal.output, goal.sign, best)
 
