@@ -12,7 +12,7 @@ one place that judges whether a row lies in the domain.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain
@@ -178,6 +178,18 @@ class EncodedDomain:
         at = min(max(at, float(lower[j])), float(upper[j]) - 1)
         parts = self.cut(lower, upper, j, lower[j], at), self.cut(lower, upper, j, at + 1, upper[j])
         return [part for part in parts if (part[0] <= part[1]).all()]
+
+    def is_whole(self, z: Floats) -> bool:
+        """Whether integers are whole at a point, and numbers agree with the missing marks beside them."""
+        return bool((np.abs(z - np.round(z))[self.integer] < 1e-6).all()) and self.agrees_with_marks(z, 1e-6)
+
+    def agrees_with_marks(self, z: Sequence[Any] | Floats, slack: float = 0.0) -> bool:
+        """Whether numbers are at their fill where a mark says missing, and between their ends if not."""
+        for index, (number, fill, low, high) in self.marks.items():
+            least, most = (fill, fill) if z[index] > 0.5 else (low, high)
+            if not least - slack <= z[number] <= most + slack:
+                return False
+        return True
 
     def hold(self, row: Array, columns: frozenset[int] = frozenset(), *, categories: bool = True) -> EncodedDomain:
         """Hold columns at a row's values: those named, those missing in the row, and by default categories."""

@@ -82,24 +82,20 @@ def product(a: Tree, b: Tree) -> Tree:
         raise ValueError(
             f"the trees have {n_leaves} pairs of leaves, which is too many; call prune_unreachable on both first."
         )
-    # A node is a split of `a` (i, -1) or a split of `b` below leaf k of `a` (i, k).
-    root = (0, -1) if a.n_splits else _below(b, 0)
-    order: list[tuple[int, int]] = [root] if isinstance(root, tuple) else []
-    children: list[list[int]] = []
-    for i, leaf in order:
-        row = []
-        for child in (a if leaf < 0 else b).topology.children[i].tolist():
-            node: Any = child
-            if leaf < 0:
-                node = (child, -1) if child >= 0 else _below(b, ~child)
-            else:
-                node = (child, leaf) if child >= 0 else leaf * b.n_leaves + ~child
-            if isinstance(node, tuple):
-                order.append(node)
-                row.append(len(order) - 1)
-            else:
-                row.append(~node)
-        children.append(row)
+    order: list[tuple[int, int]] = []  # a split i of `a` is (i, -1); one of `b` below leaf k of `a` is (i, k)
+
+    def number(i: int, leaf: int) -> int:
+        if i < 0 and leaf < 0:  # a leaf of `a`: the root of `b` takes its place, or the only leaf of `b`
+            i, leaf = 0 if b.n_splits else ~0, ~i
+        if i < 0:
+            return ~(leaf * b.n_leaves + ~i)
+        order.append((i, leaf))
+        return len(order) - 1
+
+    number(0 if a.n_splits else ~0, -1)
+    children = []
+    for i, leaf in order:  # it grows on the way
+        children.append([number(child, leaf) for child in (a if leaf < 0 else b).topology.children[i].tolist()])
     weight = np.array([(a if leaf < 0 else b).weight[i] for i, leaf in order]).reshape(-1, a.n_features)
     bias = np.array([(a if leaf < 0 else b).bias[i] for i, leaf in order])
     return Tree(Topology(children), weight, bias, np.zeros((n_leaves, 1)))
@@ -173,25 +169,13 @@ def largest_gap(
         proved, solution = _maximise(piece, part)
         if solution is None and contradiction(part) is not None:
             continue
-        settled = proved + room <= enough or (solution is not None and _is_whole(encoded, solution.point))
+        settled = proved + room <= enough or (solution is not None and encoded.is_whole(solution.point))
         halves = [] if settled else encoded.halve(low, high, solution)
         todo += [(piece, *half) for half in halves]
         if not halves:
             upper = max(upper, proved + room)
             points += [] if solution is None else [solution.point]
     return Gap(float(upper), points, n_programs)
-
-
-def _is_whole(encoded: EncodedDomain, z: Floats) -> bool:
-    """Whether integers are whole at a point, and numbers agree with the missing marks beside them."""
-    away = np.abs(z - np.round(z))[encoded.integer]
-    if not (away < 1e-6).all():
-        return False
-    for mark, (number, fill, low, high) in encoded.marks.items():
-        least, most = (fill, fill) if z[mark] > 0.5 else (low, high)
-        if not least - 1e-6 <= z[number] <= most + 1e-6:
-            return False
-    return True
 
 
 def _pieces(ours: Line, theirs: Line) -> list[_Piece]:
@@ -240,8 +224,3 @@ def _maximise(piece: _Piece, polytope: Polytope) -> tuple[float, Solution | None
     multiplier = np.zeros(len(matrix)) if solution is None else solution.multiplier
     proved = round_up(-linear_bound(cost, 0.0, lifted, multiplier))
     return proved, None if solution is None else Solution(solution.point[:d], solution.multiplier[:n])
-
-
-def _below(b: Tree, leaf: int) -> tuple[int, int] | int:
-    """What takes the place of a leaf of ``a``: the root of ``b``, or its only leaf."""
-    return (0, leaf) if b.n_splits else leaf

@@ -22,7 +22,9 @@ from dtsemnet.verify.proof.encoded_domain import EncodedDomain, deepest_point, p
 from dtsemnet.verify.proof.exploration import Cuts, Region
 from dtsemnet.verify.proof.linear_programs import Solution, contradiction, nearest
 
-__all__ = ["Distance", "NearestPoint", "allow_for_maps", "distance_from", "nearest_leaf", "read_norm", "try_leaf"]
+__all__ = [
+    "Distance", "NearestPoint", "allow_for_maps", "distance_from", "dual_norm", "nearest_leaf", "read_norm",
+]  # fmt: skip
 
 MAX_BOXES = 500
 
@@ -39,10 +41,7 @@ class Distance:
     def dual(self, rows: Floats) -> Floats:
         """Dual norm of rows, over the features that may move."""
         free = np.isfinite(self.weight)
-        size = np.abs(rows[:, free]) / self.weight[free]
-        if self.norm == "inf":
-            return np.asarray(size.sum(axis=1))
-        return np.asarray(size.max(axis=1, initial=0.0) if self.norm == "1" else np.sqrt((size * size).sum(axis=1)))
+        return dual_norm(np.abs(rows[:, free]) / self.weight[free], self.norm)
 
     def of(self, z: Floats) -> float:
         """The distance of a point, rounded up."""
@@ -73,6 +72,13 @@ def read_norm(norm: Any) -> Norm:
     return names[norm]
 
 
+def dual_norm(size: Floats, norm: Norm) -> Floats:
+    """Dual norm of vectors of absolute values, along the last axis."""
+    if norm == "inf":
+        return np.asarray(size.sum(axis=-1))
+    return np.asarray(size.max(axis=-1, initial=0.0) if norm == "1" else np.sqrt((size * size).sum(axis=-1)))
+
+
 def distance_from(encoded: EncodedDomain, row: Array, norm: Norm, costs: Floats | None = None) -> Distance:
     """Measure distances from a row in the units of its columns, or in costs; what the domain holds does not move."""
     z = encoded.encode(row)
@@ -94,12 +100,7 @@ def distance_from(encoded: EncodedDomain, row: Array, norm: Norm, costs: Floats 
 
 
 def nearest_leaf(
-    cuts: Cuts,
-    distance: Distance,
-    target: Bools,
-    *,
-    limit: float = np.inf,
-    skip: frozenset[int] = frozenset(),
+    cuts: Cuts, distance: Distance, target: Bools, *, limit: float = np.inf, skip: frozenset[int] = frozenset()
 ) -> NearestPoint:
     """Find the nearest input of the domain that reaches a target leaf, no farther than ``limit``."""
     topology = cuts.tree.topology
@@ -112,7 +113,7 @@ def nearest_leaf(
         bound, _, node, region = heapq.heappop(heap)
         if node < 0:
             if target[~node] and ~node not in skip:
-                certified = min(certified, try_leaf(cuts, distance, region, ~node, bound, best))
+                certified = min(certified, _try_leaf(cuts, distance, region, ~node, bound, best))
             continue
         for side, child in enumerate(topology.children[node].tolist()):
             first, last = (~child, ~child + 1) if child < 0 else (topology.spans[0][child], topology.spans[1][child])
@@ -132,7 +133,7 @@ def nearest_leaf(
     return best
 
 
-def try_leaf(cuts: Cuts, distance: Distance, region: Region, leaf: int, bound: float, best: NearestPoint) -> float:
+def _try_leaf(cuts: Cuts, distance: Distance, region: Region, leaf: int, bound: float, best: NearestPoint) -> float:
     """Solve the programs of one leaf: return a certified bound of its distance, improve the best point."""
     whole = cuts.polytope(region)
     least, todo = np.inf, [(region.lower, region.upper)]

@@ -295,11 +295,9 @@ def _is_inside(cuts: Cuts, z: list[Fraction], split: int, path: list[tuple[int, 
     ends = zip(z, encoded.lower.tolist(), encoded.upper.tolist())
     if not all(Fraction(low) <= x <= Fraction(high) for x, low, high in ends):
         return False
-    for index, (number, fill, low, high) in encoded.marks.items():
-        least, most = (fill, fill) if z[index] == 1 else (low, high)
-        if not Fraction(least) <= z[number] <= Fraction(most):
-            return False
-    if any(exact_value(row, -bound, z) > 0 for row, bound in zip(encoded.rows, encoded.bound.tolist())):
+    if not encoded.agrees_with_marks(z) or any(
+        exact_value(row, -bound, z) > 0 for row, bound in zip(encoded.rows, encoded.bound.tolist())
+    ):
         return False
     if exact_value(tree.weight[split], tree.bias[split], z) != 0:
         return False

@@ -158,27 +158,18 @@ class _StepCuts(Cuts):
     def __init__(self, steps: _Steps) -> None:
         super().__init__(steps)
         self.steps = steps
-        self._ordered = _ordered_sums(self.directions, steps.moved)
+        self._ordered = []  # pairs of directions, before and after a step, of which the first never has the larger sum
+        for key, before in self.directions.items():
+            row = np.frombuffer(key).copy()
+            if row[-1] == 0 and row[steps.moved] != 0:
+                row[-1] = row[steps.moved]
+                after = self.directions.get(row.tobytes())
+                if after is not None:
+                    self._ordered.append((before, after) if row[-1] > 0 else (after, before))
 
     def sums_contradict(self, sums: dict[int, Interval]) -> bool:
-        pairs = ((sums.get(low), sums.get(high)) for low, high in self._ordered)
-        return any(
-            low is not None and high is not None and Interval(low.low, low.low_open, high.high, high.high_open).is_empty
-            for low, high in pairs
-        )
-
-
-def _ordered_sums(directions: dict[bytes, int], moved: int) -> list[tuple[int, int]]:
-    """Pairs of directions, before and after a step, of which the first never has the larger sum."""
-    pairs = []
-    for key, before in directions.items():
-        row = np.frombuffer(key).copy()
-        if row[-1] == 0 and row[moved] != 0:
-            row[-1] = row[moved]
-            after = directions.get(row.tobytes())
-            if after is not None:
-                pairs.append((before, after) if row[moved] > 0 else (after, before))
-    return pairs
+        pairs = ((sums[low], sums[high]) for low, high in self._ordered if low in sums and high in sums)
+        return any(Interval(low.low, low.low_open, high.high, high.high_open).is_empty for low, high in pairs)
 
 
 def _with_steps(base: EncodedDomain, j: int, moved: int) -> _Steps:

@@ -9,7 +9,7 @@ box alone allows, and those that cannot beat the best value need no program.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -19,10 +19,10 @@ from dtsemnet.tree.wording import number_text
 from dtsemnet.verify.proof.certificates import Polytope, linear_bound, round_down
 from dtsemnet.verify.proof.domain import Domain
 from dtsemnet.verify.proof.encoded_domain import deepest_point, points_inwards
-from dtsemnet.verify.proof.exploration import Cuts, Exploration, Region, explored_once
+from dtsemnet.verify.proof.exploration import Exploration, explored_once
 from dtsemnet.verify.proof.leaf_pairs import Line, answers, line_range, lines_of
 from dtsemnet.verify.proof.linear_programs import contradiction, minimise
-from dtsemnet.verify.proof.nearest import read_norm
+from dtsemnet.verify.proof.nearest import dual_norm, read_norm
 
 __all__ = ["Extreme", "OutputBounds", "lipschitz", "output_bounds"]
 
@@ -81,7 +81,7 @@ def output_bounds(tree: Any, domain: Domain, *, explored: Exploration | None = N
     """
     explored = explored_once(tree, domain, explored)
     ends = [
-        [_map_end(explored, o, _lowest(explored, o, sign), sign) for sign in (1.0, -1.0)]
+        [_map_end(explored, o, _Search(explored, o, sign).run(), sign) for sign in (1.0, -1.0)]
         for o in range(explored.model.tree.n_outputs)
     ]
     return tuple(OutputBounds(o, low, high) for o, (low, high) in enumerate(ends))
@@ -115,11 +115,7 @@ def lipschitz(tree: Any, norm: Any = "inf") -> Floats:
         return np.zeros(leaves.value.shape)
     features = model.encoder.features
     scale = np.array([abs(feature.column.scale) if feature.kind == "number" else 0.0 for feature in features])
-    size = np.abs(leaves.coef) * scale
-    if name == "inf":
-        constant = size.sum(axis=2)
-    else:
-        constant = size.max(axis=2) if name == "1" else np.sqrt((size * size).sum(axis=2))
+    constant = dual_norm(np.abs(leaves.coef) * scale, name)
     lower, upper = leaves.guard
     constant = np.where(lower == upper, 0.0, constant * (1 + (leaves.n_features + 4) * 2.0**-52))
     if isinstance(model.output, TanhScale):
@@ -128,81 +124,71 @@ def lipschitz(tree: Any, norm: Any = "inf") -> Floats:
 
 
 @dataclass
-class _Best:
+class _Search:
+    """Search for the least value of ``sign`` times an output before the output map."""
+
+    explored: Exploration
+    output: int
+    sign: float
     attained: float = np.inf
     point: Array | None = None
     leaf: int = -1
 
+    def run(self) -> Extreme:
+        encoded, leaves = self.explored.encoded, self.explored.reachability
+        lines = lines_of(encoded.model.tree, self.output, encoded.lower, encoded.upper)
+        lines = lines if self.sign > 0 else [-line for line in lines]
+        allowed = []
+        for leaf, (verdict, region) in enumerate(zip(leaves.verdicts, leaves.regions)):
+            if verdict.witness is not None:
+                self._offer(verdict.witness)
+            if verdict.status != "unreachable":
+                allowed.append((line_range(lines[leaf], region.lower, region.upper)[0], leaf))
+        certified = np.inf
+        for least, leaf in sorted(allowed):
+            line = lines[leaf]
+            if least < self.attained and line.coef.any():
+                proved = self._lowest_in_leaf(leaf, line)
+                least = max(least, float(np.clip(proved - line.error, line.floor, line.ceiling)))
+            certified = min(certified, least)
+        return Extreme(certified, self.attained, self.point, self.leaf)
 
-class _Goal(NamedTuple):
-    """The output of one leaf, or its negative, which is minimised."""
+    def _lowest_in_leaf(self, leaf: int, line: Line) -> float:
+        """A proved lower bound of an affine function on a leaf, rounded down; offers points on the way."""
+        encoded, whole = self.explored.encoded, self.explored.cuts.polytope(self.explored.reachability.regions[leaf])
+        least, todo = np.inf, [(-np.inf, whole.lower, whole.upper)]
+        for _ in range(MAX_BOXES):
+            if not todo:
+                return least
+            _, lower, upper = todo.pop()
+            polytope = whole._replace(lower=lower, upper=upper)
+            solution = minimise(line.coef, polytope)
+            if solution is None and contradiction(polytope) is not None:
+                continue
+            multiplier = np.zeros(len(polytope.rows)) if solution is None else solution.multiplier
+            proved = round_down(linear_bound(line.coef, line.value, polytope, multiplier))
+            if solution is not None and proved < self.attained:
+                self._approach(solution.point, polytope, leaf)
+            # If the best value is as low as the bound says, halving the box proves no more.
+            reached = min(max(proved, line.floor), line.ceiling)
+            settled = self.attained - reached <= 1e-9 * max(1.0, abs(reached))
+            halves = [] if settled else encoded.halve(lower, upper, solution)
+            todo += [(proved, *part) for part in halves]
+            least = least if halves else min(least, proved)
+        return min([least, *(proved for proved, _, _ in todo)])
 
-    leaf: int
-    output: int
-    sign: float
-    line: Line
+    def _approach(self, point: Floats, polytope: Polytope, leaf: int) -> None:
+        """Offer the first row on the way from a point to the inside of the leaf that the model sends to the leaf."""
+        encoded = self.explored.encoded
+        points = points_inwards(point, lambda: deepest_point(polytope) if len(polytope.rows) else None)
+        row = encoded.find_row(points, polytope.lower, polytope.upper, lambda row: encoded.leaf_of(row) == leaf)
+        if row is not None:
+            self._offer(row)
 
-
-def _lowest(explored: Exploration, o: int, sign: float) -> Extreme:
-    """Least value of ``sign`` times an output before the output map."""
-    cuts, leaves, best = explored.cuts, explored.reachability, _Best()
-    encoded = cuts.encoded
-    lines = [line if sign > 0 else -line for line in lines_of(cuts.tree, o, encoded.lower, encoded.upper)]
-    allowed = []
-    for leaf, (verdict, region) in enumerate(zip(leaves.verdicts, leaves.regions)):
-        if verdict.witness is not None:
-            _offer(cuts, verdict.witness, o, sign, best)
-        if verdict.status != "unreachable":
-            allowed.append((line_range(lines[leaf], region.lower, region.upper)[0], leaf))
-    certified = np.inf
-    for least, leaf in sorted(allowed):
-        line = lines[leaf]
-        if least < best.attained and line.coef.any():
-            proved = _lowest_in_leaf(cuts, leaves.regions[leaf], _Goal(leaf, o, sign, line), best)
-            least = max(least, float(np.clip(proved - line.error, line.floor, line.ceiling)))
-        certified = min(certified, least)
-    return Extreme(certified, best.attained, best.point, best.leaf)
-
-
-def _lowest_in_leaf(cuts: Cuts, region: Region, goal: _Goal, best: _Best) -> float:
-    """A proved lower bound of an affine function on a leaf, rounded down; offers points on the way."""
-    line = goal.line
-    whole = cuts.polytope(region)
-    least, todo = np.inf, [(-np.inf, region.lower, region.upper)]
-    for _ in range(MAX_BOXES):
-        if not todo:
-            return least
-        _, lower, upper = todo.pop()
-        polytope = whole._replace(lower=lower, upper=upper)
-        solution = minimise(line.coef, polytope)
-        if solution is None and contradiction(polytope) is not None:
-            continue
-        multiplier = np.zeros(len(polytope.rows)) if solution is None else solution.multiplier
-        proved = round_down(linear_bound(line.coef, line.value, polytope, multiplier))
-        if solution is not None and proved < best.attained:
-            _approach(cuts, solution.point, polytope, goal, best)
-        # If the best value is as low as the bound says, halving the box proves no more.
-        reached = min(max(proved, line.floor), line.ceiling)
-        settled = best.attained - reached <= 1e-9 * max(1.0, abs(reached))
-        halves = [] if settled else cuts.encoded.halve(lower, upper, solution)
-        todo += [(proved, *part) for part in halves]
-        least = least if halves else min(least, proved)
-    return min([least, *(proved for proved, _, _ in todo)])
-
-
-def _approach(cuts: Cuts, point: Floats, polytope: Polytope, goal: _Goal, best: _Best) -> None:
-    """Offer the first row on the way from a point to the inside of the leaf that the model sends to the leaf."""
-    encoded = cuts.encoded
-    points = points_inwards(point, lambda: deepest_point(polytope) if len(polytope.rows) else None)
-    row = encoded.find_row(points, polytope.lower, polytope.upper, lambda row: encoded.leaf_of(row) == goal.leaf)
-    if row is not None:
-        _offer(cuts, row, goal.output, goal.sign, best)
-
-
-def _offer(cuts: Cuts, row: Array, o: int, sign: float, best: _Best) -> None:
-    answer = sign * float(answers(cuts.encoded.model, row[None])[0, o])
-    if answer < best.attained:
-        best.attained, best.point, best.leaf = answer, row, cuts.encoded.leaf_of(row)
+    def _offer(self, row: Array) -> None:
+        answer = self.sign * float(answers(self.explored.model, row[None])[0, self.output])
+        if answer < self.attained:
+            self.attained, self.point, self.leaf = answer, row, self.explored.encoded.leaf_of(row)
 
 
 def _map_end(explored: Exploration, o: int, low: Extreme, sign: float) -> Extreme:

@@ -21,14 +21,7 @@ from dtsemnet.verify.proof.certificates import Norm
 from dtsemnet.verify.proof.domain import Domain
 from dtsemnet.verify.proof.encoded_domain import EncodedDomain, bind, bind_around, read_row, row_numbers
 from dtsemnet.verify.proof.exploration import Cuts
-from dtsemnet.verify.proof.nearest import (
-    Distance,
-    NearestPoint,
-    allow_for_maps,
-    distance_from,
-    nearest_leaf,
-    read_norm,
-)  # fmt: skip
+from dtsemnet.verify.proof.nearest import Distance, NearestPoint, allow_for_maps, distance_from, nearest_leaf, read_norm
 
 __all__ = ["Certified", "Robustness", "RowStatus", "certify", "robustness"]
 

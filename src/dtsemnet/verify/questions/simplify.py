@@ -73,18 +73,15 @@ def simplify(tree: Any, tolerance: float, domain: Domain) -> Simplified:
     model = Model.of(tree)
     encoded, old = bind(model, domain), model.tree
     weight, bias, score_shift = _drop(old.weight, old.bias, encoded, tolerance)
-    coef, value = None, old.value
+    new = old.replace(weight=weight, bias=bias)
+    n_dropped = np.count_nonzero(old.weight) - np.count_nonzero(weight)
     output_shift: Floats = np.zeros(old.value.shape)
     if old.coef is not None:
-        flat, intercept, shift = _drop(old.coef.reshape(-1, old.n_features), old.value.ravel(), encoded, tolerance)
-        coef, value, output_shift = flat.reshape(old.coef.shape), intercept.reshape(old.value.shape), shift
-        output_shift = output_shift.reshape(old.value.shape)
-    new = old.replace(weight=weight, bias=bias, value=value, coef=coef)
-    before, after = (
-        np.count_nonzero(t.weight) + (0 if t.coef is None else np.count_nonzero(t.coef)) for t in (old, new)
-    )
+        coef, value, output_shift = _drop(old.coef.reshape(-1, old.n_features), old.value.ravel(), encoded, tolerance)
+        new = new.replace(value=value.reshape(old.value.shape), coef=coef.reshape(old.coef.shape))
+        n_dropped += np.count_nonzero(old.coef) - np.count_nonzero(coef)
     result = new if isinstance(tree, Tree) else Model(model.encoder, new, model.output)
-    return Simplified(result, score_shift, output_shift, int(before - after))
+    return Simplified(result, score_shift, output_shift.reshape(old.value.shape), int(n_dropped))
 
 
 def _drop(weight: Floats, bias: Floats, encoded: EncodedDomain, tolerance: float) -> tuple[Floats, Floats, Floats]:
