@@ -99,7 +99,10 @@ def run(
     if out is not None:
         write_atomically(out, report.to_markdown())
     if page is not None:
-        _write_page(page, report, table, model.stem)
+        from dtsemnet.explorer import to_html
+
+        X, y = (None, None) if table is None else (table.X, table.y)
+        to_html(content, page, X=X, y=y, title=model.stem, proofs=report)
     if as_json:
         print_json(_figures(model, report))
     else:
@@ -199,13 +202,6 @@ def _some_rows(table: Any, max_rows: int) -> tuple[Any, Any]:
     return table.X.iloc[chosen], None if table.y is None else table.y[chosen]
 
 
-def _write_page(page: Path, report: Report, table: Any, title: str) -> None:
-    from dtsemnet.explorer import to_html
-
-    X, y = (None, None) if table is None else (table.X, table.y)
-    to_html(report.model, page, X=X, y=y, title=title, proofs=report)
-
-
 def _names(report: Report) -> list[str]:
     labels = report.model.class_names
     return [str(bounds.output if labels is None else labels[bounds.output]) for bounds in report.outputs]
@@ -240,24 +236,17 @@ def _show(model: Path, report: Report) -> None:
         say(f"out of reach: {'leaf' if len(report.leaves.unreachable) == 1 else 'leaves'} "
             f"{', '.join(map(str, report.leaves.unreachable))}")  # fmt: skip
     say()
+    pairs = [(bounds.minimum, bounds.maximum) for bounds in report.outputs]
+    values = [(low.attained, high.attained, low.certified, high.certified) for low, high in pairs]
+    ends_of_outputs = [[number(end) for end in ends] for ends in values]
     if report.classes:
         words = {"reachable": "yes", "unreachable": "never, proved"}
-        rows = zip(report.classes.items(), report.outputs)
-        columns(
-            ["class", "can come out", "probability from", "to"],
-            [
-                [str(name), words.get(status, status), number(bounds.minimum.attained), number(bounds.maximum.attained)]
-                for (name, status), bounds in rows
-            ],
-        )
+        verdicts = [[str(name), words.get(status, status)] for name, status in report.classes.items()]
+        rows = [[*verdict, *ends[:2]] for verdict, ends in zip(verdicts, ends_of_outputs)]
+        columns(["class", "can come out", "probability from", "to"], rows)
     else:
-        columns(
-            ["output", "least", "largest", "never below", "never above"],
-            [
-                [name, *(number(end) for end in (low.attained, high.attained, low.certified, high.certified))]
-                for name, low, high in ((n, f.minimum, f.maximum) for n, f in zip(_names(report), report.outputs))
-            ],
-        )
+        rows = [[name, *ends] for name, ends in zip(_names(report), ends_of_outputs)]
+        columns(["output", "least", "largest", "never below", "never above"], rows)
     if report.certified or report.statements:
         say()
     for outcome in report.certified:

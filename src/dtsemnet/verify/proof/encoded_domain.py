@@ -233,7 +233,7 @@ def bind(model: Model, domain: Domain) -> EncodedDomain:
         if column.categories is None:
             _bind_number(box, column, part, (low[j], high[j]), may_miss=j in may_miss, integer=j in integers)
         else:
-            _bind_categories(box, column, part, j, _allowed_values(model, domain, j))
+            _bind_categories(box, model, domain, j)
     rows, bound = _encoded_constraints(model, domain, low, high)
     n_soft = len(rows)
     for members, exactly_one in box.groups:
@@ -275,8 +275,7 @@ def row_numbers(model: Model, row: Array) -> Floats:
     numbers = np.zeros(len(row))
     for j, column in enumerate(model.encoder.columns):
         if column.categories is None:
-            x = np.nan if row[j] is None else float(row[j])
-            numbers[j] = column.fill if np.isnan(x) else x
+            numbers[j] = column.fill if row[j] is None or np.isnan(float(row[j])) else row[j]
     return numbers
 
 
@@ -387,27 +386,19 @@ def _bind_number(
     box.lower[number], box.upper[number] = least, most
 
 
-def _allowed_values(model: Model, domain: Domain, j: int) -> tuple[Any, ...]:
-    column = model.encoder.columns[j]
+def _bind_categories(box: _Box, model: Model, domain: Domain, j: int) -> None:
+    column, part = model.encoder.columns[j], model.encoder.features_of_column[j]
     assert column.categories is not None
-    allowed: tuple[Any, ...] = column.categories
-    for name, values in domain.categories.items():
-        allowed = values if column_number(model, name) == j else allowed
-    for name, value in domain.fixed.items():
-        allowed = (value,) if column_number(model, name) == j else allowed
+    given = {column_number(model, name): values for name, values in domain.categories.items()}
+    given |= {column_number(model, name): (value,) for name, value in domain.fixed.items()}
+    allowed = given.get(j, column.categories)
     if not allowed:
         raise ValueError(f"categories leaves no value for column {column.name!r}.")
-    return allowed
-
-
-def _bind_categories(box: _Box, column: Column, part: slice, j: int, allowed: tuple[Any, ...]) -> None:
-    assert column.categories is not None
     members = [part.start + k for k, value in enumerate(column.categories) if value in allowed]
     if None in allowed and column.missing is not None:
         members.append(part.stop - 1)
-    unknown = [
-        value for value in allowed if value not in column.categories and (value is not None or not column.missing)
-    ]
+    mapped = (*column.categories, None) if column.missing else column.categories
+    unknown = [value for value in allowed if value not in mapped]
     if unknown:
         box.unknown[j] = unknown[0]
     box.upper[part] = 0.0

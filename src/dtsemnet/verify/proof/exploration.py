@@ -45,7 +45,7 @@ from dtsemnet.verify.proof.linear_programs import interior
 
 __all__ = [
     "LEFT", "RIGHT", "Cuts", "Exploration", "Interval", "LeafStatus", "Proof", "Reachability", "Region", "Verdict",
-    "decide", "explore", "explore_leaves", "explored_once", "rounding_bound",
+    "decide", "explore", "explore_leaves", "explored_once", "leaves_below", "rounding_bound",
 ]  # fmt: skip
 
 LEFT, RIGHT = 0, 1
@@ -62,7 +62,6 @@ class Proof:
     path: tuple[tuple[int, int], ...]
     """Splits from the root to the node, each with its side (0 left, 1 right)."""
     reason: str
-    """In words."""
     farkas: tuple[Farkas, ...] = ()
     """One certificate for each part of the box; empty if the order of doubles alone is the proof."""
 
@@ -84,7 +83,6 @@ class Verdict:
     margin: float = 0.0
     """For "undecided": how far the best point lies inside the half-spaces, as a share of their size."""
     n_programs: int = 0
-    """Linear programs solved."""
 
 
 class Interval(NamedTuple):
@@ -121,7 +119,6 @@ class Reachability:
     verdicts: tuple[Verdict, ...]
     """One per leaf, from left to right. Leaves below one unreachable node share its proof."""
     regions: tuple[Region, ...]
-    """Boxes and paths of the leaves."""
     n_programs: int
     """Linear programs solved."""
 
@@ -234,7 +231,7 @@ def explore_leaves(
     todo, n_programs, n_done = [(0 if topology.n_splits else -1, cuts.root())], 0, 0
     while todo and (time_limit is None or time.monotonic() - start < time_limit):
         node, region = todo.pop()
-        leaves = _leaves_below(cuts.tree, node)
+        leaves = leaves_below(cuts.tree, node)
         if n_wanted_before[leaves.stop] == n_wanted_before[leaves.start]:
             continue
         witness = next((witnesses[leaf] for leaf in leaves if leaf in witnesses), None)
@@ -309,7 +306,7 @@ class Cuts:
             self.right = np.nextafter(tree.bias + self.slack, np.inf)
         self.n_weights = np.count_nonzero(tree.weight, axis=1)
         self.feature = np.argmax(tree.weight != 0, axis=1) if tree.n_splits else np.zeros(0, dtype=np.int64)
-        self._direction, self._sign, self.directions = _parallel(tree)
+        self._direction, self._sign, self.directions = _parallel(tree, self.feature)
         self._threshold: dict[int, tuple[float, float]] = {}
         self._ranks = rank_of(encoded.lower).tolist(), rank_of(encoded.upper).tolist()
         pairs = enumerate(tree.topology.children.tolist())
@@ -426,13 +423,11 @@ def _meet(one: Interval, other: Interval) -> Interval:
     return Interval(low, low_open, high, not closed)
 
 
-def _parallel(tree: Tree) -> tuple[Ints, Floats, dict[bytes, int]]:
-    """Number the directions of the splits, opposite ones as one, with the sign of each split."""
-    weight = tree.weight + 0.0
-    first = np.argmax(weight != 0, axis=1) if tree.n_splits else np.zeros(0, dtype=np.int64)
-    sign = np.where(weight[np.arange(tree.n_splits), first] < 0, -1.0, 1.0)
+def _parallel(tree: Tree, feature: Ints) -> tuple[Ints, Floats, dict[bytes, int]]:
+    """Number the directions of the splits, opposite ones as one, with the sign of each split's first weight."""
+    sign = np.where(tree.weight[np.arange(tree.n_splits), feature] < 0, -1.0, 1.0)
     directions: dict[bytes, int] = {}
-    rows = sign[:, None] * weight + 0.0
+    rows = sign[:, None] * tree.weight + 0.0  # no -0.0
     numbers = [directions.setdefault(row.tobytes(), len(directions)) for row in rows]
     return np.array(numbers, dtype=np.int64), sign, directions
 
@@ -450,7 +445,8 @@ def _single_row_proof(polytope: Polytope) -> Farkas | None:
     return proof if proof.check() else None
 
 
-def _leaves_below(tree: Tree, node: int) -> range:
+def leaves_below(tree: Tree, node: int) -> range:
+    """The leaves below a node, from left to right; ``~k`` is leaf ``k``."""
     if node < 0:
         return range(~node, ~node + 1)
     first, last = tree.topology.spans

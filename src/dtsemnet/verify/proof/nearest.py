@@ -19,7 +19,7 @@ import numpy as np
 from dtsemnet.arrays import Array, Bools, Floats
 from dtsemnet.verify.proof.certificates import Norm, Polytope, distance_bound, round_down
 from dtsemnet.verify.proof.encoded_domain import EncodedDomain, deepest_point, points_inwards
-from dtsemnet.verify.proof.exploration import Cuts, Region
+from dtsemnet.verify.proof.exploration import Cuts, Region, leaves_below
 from dtsemnet.verify.proof.linear_programs import Solution, contradiction, nearest
 
 __all__ = [
@@ -116,8 +116,8 @@ def nearest_leaf(
                 certified = min(certified, _try_leaf(cuts, distance, region, ~node, bound, best))
             continue
         for side, child in enumerate(topology.children[node].tolist()):
-            first, last = (~child, ~child + 1) if child < 0 else (topology.spans[0][child], topology.spans[1][child])
-            if wanted[last] == wanted[first]:
+            leaves = leaves_below(cuts.tree, child)
+            if wanted[leaves.stop] == wanted[leaves.start]:
                 continue
             below = cuts.child(region, node, side)
             if below.empty:

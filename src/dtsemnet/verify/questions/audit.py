@@ -156,30 +156,24 @@ def _never(explored: Exploration, domain: Domain, label: Any) -> Statement:
 def _monotone(model: Model, domain: Domain, name: Name, output: Any, time_limit: float | None) -> Statement:
     answer = monotone(model, name, domain, output=output, time_limit=time_limit)
     what = "the output" if model.class_names is None else f"the probability of {output!r}"
-    shown_by = (
-        f"{len(answer.proofs)} proofs" if answer else f"a fall by {number_text(answer.margin, 2)} is not ruled out"
-    )
     if answer.low is not None and answer.high is not None:
         j = column_number(model, name)
-        shown_by = (
-            f"{_named(model, answer.low)} against {value_text(answer.high[j])} in {model.encoder.columns[j].name}"
-        )
+        more = f"{value_text(answer.high[j])} in {model.encoder.columns[j].name}"
+        shown_by = f"{_named(model, answer.low)} against {more}"
+    elif answer:
+        shown_by = f"{len(answer.proofs)} proofs"
+    else:
+        shown_by = f"a fall by {number_text(answer.margin, 2)} is not ruled out"
     return Statement(f"raising {name} never lowers {what}", answer.status, shown_by)
 
 
 def _domain(report: Report) -> str:
     encoder, domain = report.model.encoder, report.domain
-    ends = zip(
-        encoder.columns, *(np.broadcast_to(end, encoder.n_columns).tolist() for end in (domain.lower, domain.upper))
-    )
-    parts = [
-        f"{column.name} in [{value_text(low)}, {value_text(high)}]"
-        for column, low, high in ends
-        if column.categories is None
-    ]
-    for name in ("ranges", "fixed", "integer", "categories", "missing"):
-        if restriction := getattr(domain, name):
-            parts.append(f"{name}: {restriction}")
+    lower, upper = (np.broadcast_to(end, encoder.n_columns).tolist() for end in (domain.lower, domain.upper))
+    numbers = [(c.name, j) for j, c in enumerate(encoder.columns) if c.categories is None]
+    parts = [f"{name} in [{value_text(lower[j])}, {value_text(upper[j])}]" for name, j in numbers]
+    restrictions = ("ranges", "fixed", "integer", "categories", "missing")
+    parts += [f"{name}: {getattr(domain, name)}" for name in restrictions if getattr(domain, name)]
     return "; ".join(parts + ([] if domain.b is None else [f"{len(domain.b)} linear constraints"]))
 
 

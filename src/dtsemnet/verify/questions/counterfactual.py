@@ -109,7 +109,8 @@ def counterfactual(
             break
         point = _tidy(encoded, costs, row, nearest)
         price = distance.of(encoded.encode(point))
-        changes = _changes(model, row, point)
+        triples = zip(model.encoder.columns, row.tolist(), point.tolist())
+        changes = {c.name: (old, new) for c, old, new in triples if old != new and not (old != old and new != new)}
         answers.append(Counterfactual(point, target, price, min(nearest.lower, price), changes, nearest.leaf))
     return answers
 
@@ -152,11 +153,6 @@ def _apart(old: Any, new: Any) -> float:
     """How far two numbers are apart; 0 if one is missing."""
     is_missing = old is None or new is None or old != old or new != new
     return 0.0 if is_missing else abs(float(new) - float(old))
-
-
-def _changes(model: Model, before: Array, after: Array) -> dict[str, tuple[Any, Any]]:
-    pairs = zip(model.encoder.columns, before.tolist(), after.tolist())
-    return {column.name: (old, new) for column, old, new in pairs if old != new and not (old != old and new != new)}
 
 
 def value_text(value: Any) -> str:

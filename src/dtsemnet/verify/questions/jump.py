@@ -18,7 +18,7 @@ from __future__ import annotations
 import heapq
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import count
 from typing import Any
@@ -31,7 +31,7 @@ from dtsemnet.tree.wording import number_text
 from dtsemnet.verify.proof.certificates import Polytope, exact_value, round_down
 from dtsemnet.verify.proof.domain import Domain
 from dtsemnet.verify.proof.encoded_domain import deepest_point
-from dtsemnet.verify.proof.exploration import LEFT, RIGHT, Cuts, Exploration, explored_once
+from dtsemnet.verify.proof.exploration import LEFT, RIGHT, Cuts, Exploration, explored_once, leaves_below
 from dtsemnet.verify.proof.leaf_pairs import Line, answers, largest_gap, line_range, lines_of, output_number
 from dtsemnet.verify.proof.linear_programs import contradiction
 
@@ -105,7 +105,7 @@ def largest_jump(
     o = output_number(Model.of(tree), output)
     explored = explored_once(tree, domain, explored)
     lines = lines_of(explored.model.tree, o, explored.encoded.lower, explored.encoded.upper)
-    return _Search(explored, lines, o).run(time_limit, progress)
+    return _Search(explored, lines, o, explored.cuts).run(time_limit, progress)
 
 
 @dataclass
@@ -115,14 +115,11 @@ class _Search:
     explored: Exploration
     lines: list[Line]
     output: int
+    cuts: Cuts
     best: Jump = field(default_factory=lambda: Jump(0.0, 0.0))
     upper: float = 0.0
     """Largest jump that settled pairs allow."""
     n_programs: int = 0
-
-    @property
-    def cuts(self) -> Cuts:
-        return self.explored.cuts
 
     def run(self, time_limit: float | None, progress: Callable[[int, int], None] | None) -> Jump:
         topology, begin = self.cuts.tree.topology, time.monotonic()
@@ -149,14 +146,12 @@ class _Search:
                 left = sum(self._n_below(a) * self._n_below(b) for _, _, a, b, _ in heap)
                 progress(n_leaves * (n_leaves - 1) // 2 - left, n_leaves * (n_leaves - 1) // 2)
         upper = max(self.upper, self.best.lower, -heap[0][0] if heap else 0.0)
-        best = self.best
-        return Jump(best.lower, upper, best.point, best.leaves, best.sides, best.answers, self.n_programs)
+        return replace(self.best, upper=upper, n_programs=self.n_programs)
 
     def _set_ranges(self) -> None:
         """Ranges of the answers below every node, by the boxes of the leaves; empty for unreachable leaves."""
-        topology = self.cuts.tree.topology
+        topology, leaves = self.cuts.tree.topology, self.explored.reachability
         ends = {}
-        leaves = self.explored.reachability
         for leaf, (line, verdict, region) in enumerate(zip(self.lines, leaves.verdicts, leaves.regions)):
             is_out = verdict.status == "unreachable"
             ends[~leaf] = (np.inf, -np.inf) if is_out else line_range(line, region.lower, region.upper)
@@ -172,8 +167,7 @@ class _Search:
             heapq.heappush(heap, (-float(np.nextafter(bound, np.inf)), next(ticket), a, b, split))
 
     def _n_below(self, node: int) -> int:
-        first, last = self.cuts.tree.topology.spans
-        return 1 if node < 0 else int(last[node] - first[node])
+        return len(leaves_below(self.cuts.tree, node))
 
     def _both(self, a: int, b: int, split: int) -> Polytope:
         """Closed half-spaces of two nodes, the split at which they part as an equality, wide enough for rounding."""
@@ -207,9 +201,9 @@ class _Search:
         near = np.array([float(z) for z in exact])
         left, right = (self._beside(near, leaf) for leaf in leaves)
         if left is not None and right is not None:
-            lower = round_down(height)
-            before, after = answers(self.cuts.encoded.model, np.stack([left, right]))[:, self.output].tolist()
-            self.best = Jump(lower, 0.0, self.cuts.encoded.row(near), leaves, (left, right), (before, after))
+            before, after = answers(self.explored.model, np.stack([left, right]))[:, self.output].tolist()
+            point, lower = self.cuts.encoded.row(near), round_down(height)
+            self.best = Jump(lower, 0.0, point, leaves, (left, right), (before, after))
 
     def _beside(self, near: Floats, leaf: int) -> Array | None:
         """A row next to a point of the edge that the model sends to the leaf, with the same integers."""
@@ -259,12 +253,13 @@ def _touching_point(cuts: Cuts, point: Floats, split: int, nodes: tuple[int, int
 
 def _tries(cuts: Cuts, point: Floats, split: int, path: list[tuple[int, int]]) -> list[tuple[Floats, bool]]:
     """The point with all that it touches, then points farther inside, which touch the split alone."""
-    tries = [(point, True)]
     polytope = _hold(cuts.half_spaces([(split, LEFT), (split, RIGHT), *path]), cuts.encoded.integer, point)
     soft = np.arange(len(polytope.rows)) >= len(cuts.encoded.rows) + 2
     deep = deepest_point(polytope._replace(soft=soft)) if soft.any() else None
     inside = polytope.lower / 2 + polytope.upper / 2 if deep is None else deep
-    return tries + [(point + share * (inside - point), False) for share in (0.0, 1e-12, 1e-9, 1e-6, 1e-3, 1.0)]
+    return [(point, True)] + [
+        (point + share * (inside - point), False) for share in (0.0, 1e-12, 1e-9, 1e-6, 1e-3, 1.0)
+    ]
 
 
 def _on_hyperplanes(weight: Floats, bias: Floats, point: Floats, held: Bools) -> list[Fraction]:

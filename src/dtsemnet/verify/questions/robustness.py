@@ -35,17 +35,14 @@ class Robustness:
     """Radius within which the class of one input does not change."""
 
     label: Any
-    """Class of the input."""
     lower: float
     """Certified: every input nearer than this has the same class."""
     upper: float
     """Distance of ``point``; infinite if no input of another class was found."""
     point: Array | None
-    """Nearest input of another class."""
+    """Nearest input of another class, ``other``."""
     other: Any
-    """Its class."""
     n_programs: int
-    """Linear programs solved."""
     n_leaves: int
     """Leaves of other classes; bounds ruled out those that needed no program."""
 
@@ -93,10 +90,6 @@ def robustness(tree: Any, x: Any, norm: Any = "inf", *, domain: Domain | None = 
         package clarabel, the extra ``qp``).
     domain : Domain, optional
         Inputs outside it do not count; by default every input does.
-
-    Returns
-    -------
-    Robustness
 
     Examples
     --------
