@@ -9,7 +9,7 @@ which is checked in rational arithmetic.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -83,20 +83,17 @@ class Domain:
             low, high = (np.array(end) for end in np.broadcast_arrays(low, high))
         except ValueError:
             raise ValueError(f"lower and upper must have one length, got {len(low)} and {len(high)}.") from None
-        crossed = np.flatnonzero(np.atleast_1d(low > high))
-        if len(crossed):
-            j = int(crossed[0])
-            raise ValueError(
-                f"lower must not exceed upper, got {np.atleast_1d(low)[j]} > {np.atleast_1d(high)[j]} in column {j}; "
-                f"the domain would be empty."
-            )
+        for j, (least, most) in enumerate(zip(np.atleast_1d(low), np.atleast_1d(high))):
+            if least > most:
+                raise ValueError(
+                    f"lower must not exceed upper, got {least} > {most} in column {j}; the domain would be empty."
+                )
         matrix, bound = _constraints(A, b, low)
-        fields: dict[str, Any] = {"lower": low, "upper": high, "A": matrix, "b": bound, "integer": tuple(integer)}
-        fields |= {"fixed": dict(fixed or {}), "missing": tuple(missing)}
-        fields["categories"] = {name: tuple(values) for name, values in (categories or {}).items()}
-        fields["ranges"] = {name: _range(name, ends) for name, ends in (ranges or {}).items()}
-        for name, content in fields.items():
-            object.__setattr__(self, name, content)
+        allowed = {name: tuple(values) for name, values in (categories or {}).items()}
+        narrowed = {name: _range(name, ends) for name, ends in (ranges or {}).items()}
+        parts = low, high, matrix, bound, tuple(integer), dict(fixed or {}), allowed, tuple(missing), narrowed
+        for entry, part in zip(fields(self), parts):
+            object.__setattr__(self, entry.name, part)
 
     @classmethod
     def from_data(cls, X: Any, *, margin: float = 0.0, integer: Sequence[Name] = ()) -> Domain:

@@ -73,29 +73,21 @@ class EncodedDomain:
         numbers = np.zeros(len(row))
         for j, column in enumerate(self.model.encoder.columns):
             if column.categories is not None:
-                continue  # rows are made from the categories allowed; _check_given looks at those of users
+                continue  # rows are made from the categories allowed; `hold` looks at those of users
             x = np.nan if row[j] is None else float(row[j])
             if np.isnan(x):
                 if j not in _column_numbers(self.model, self.domain.missing):
                     return False
-                continue
-            if not self.column_lower[j] <= x <= self.column_upper[j]:
+            elif self.column_lower[j] <= x <= self.column_upper[j]:
+                numbers[j] = x
+            else:
                 return False
-            numbers[j] = x
-        for name in self.domain.integer:
-            if not float(numbers[column_number(self.model, name)]).is_integer():
-                return False
+        if not all(float(numbers[j]).is_integer() for j in _column_numbers(self.model, self.domain.integer)):
+            return False
         if self.domain.A is None or self.domain.b is None:
             return True
         pairs = zip(self.domain.A, self.domain.b.tolist())
         return all(exact_dot(a, numbers) <= Fraction(b) for a, b in pairs)
-
-    def _check_given(self, row: Array, z: Floats) -> None:
-        """Refuse a row of the user that lies outside the domain, its categories included."""
-        if not (self.contains(row) and (self.lower <= z).all() and (z <= self.upper).all()):
-            raise ValueError(
-                "x must lie in the domain; widen the domain, or take Domain.from_data over rows that hold x."
-            )
 
     def leaf_of(self, row: Array) -> int:
         """The leaf that the model sends a row to."""
@@ -194,7 +186,10 @@ class EncodedDomain:
     def hold(self, row: Array, columns: frozenset[int] = frozenset(), *, categories: bool = True) -> EncodedDomain:
         """Hold columns at a row's values: those named, those missing in the row, and by default categories."""
         z = self.encode(row)
-        self._check_given(row, z)
+        if not (self.contains(row) and (self.lower <= z).all() and (z <= self.upper).all()):
+            raise ValueError(
+                "x must lie in the domain; widen the domain, or take Domain.from_data over rows that hold x."
+            )
         lower, upper = self.lower.copy(), self.upper.copy()
         encoder = self.model.encoder
         for j, (column, part) in enumerate(zip(encoder.columns, encoder.features_of_column)):

@@ -28,8 +28,8 @@ class Solution(NamedTuple):
     multiplier: Floats
     margin: float = 0.0
     """How far inside the scaled rows the point lies; negative if some are violated."""
-    at_lower: Floats | None = None
-    at_upper: Floats | None = None
+    at_lower: Floats = np.zeros(0)
+    at_upper: Floats = np.zeros(0)
 
 
 class _Scaled(NamedTuple):

@@ -178,21 +178,15 @@ def allow_for_maps(encoded: EncodedDomain, distance: Distance, best: NearestPoin
 
 def _certify(distance: Distance, polytope: Polytope, solution: Solution) -> float:
     """Turn multipliers into a distance that is proved, rounded down."""
-    assert solution.at_lower is not None
-    assert solution.at_upper is not None
     rows, right, lower, upper, _ = polytope
     at_lower, at_upper = np.flatnonzero(solution.at_lower), np.flatnonzero(solution.at_upper)
     ends = np.zeros((len(at_lower) + len(at_upper), len(lower)))
     ends[np.arange(len(ends)), np.concatenate([at_lower, at_upper])] = 1.0
     ends[: len(at_lower)] *= -1.0
-    proved = distance_bound(
-        np.vstack([rows, ends]),
-        np.concatenate([right, -lower[at_lower], upper[at_upper]]),
-        np.concatenate([solution.multiplier, solution.at_lower[at_lower], solution.at_upper[at_upper]]),
-        distance.center,
-        distance.weight,
-        distance.norm,
-    )
+    right = np.concatenate([right, -lower[at_lower], upper[at_upper]])
+    multiplier = np.concatenate([solution.multiplier, solution.at_lower[at_lower], solution.at_upper[at_upper]])
+    center, weight = distance.center, distance.weight
+    proved = distance_bound(np.vstack([rows, ends]), right, multiplier, center, weight, distance.norm)
     return np.inf if proved is None else round_down(proved)
 
 

@@ -136,11 +136,8 @@ def _tidy(encoded: EncodedDomain, costs: Floats, before: Array, nearest: Nearest
     """Hold the columns that changed by next to nothing, only to get off the edge, and search once more."""
     assert nearest.row is not None
     width = encoded.column_upper - encoded.column_lower
-    tiny = frozenset(
-        j
-        for j, column in enumerate(encoded.model.encoder.columns)
-        if column.categories is None and 0 < _apart(before[j], nearest.row[j]) <= 1e-8 * width[j]
-    )
+    numbers = [j for j, column in enumerate(encoded.model.encoder.columns) if column.categories is None]
+    tiny = frozenset(j for j in numbers if 0 < _apart(before[j], nearest.row[j]) <= 1e-8 * width[j])
     if not tiny:
         return nearest.row
     held = encoded.hold(before, tiny, categories=False)

@@ -147,19 +147,17 @@ def never(tree: Any, domain: Domain, output: Any, *, explored: Exploration | Non
     """
     model = Model.of(tree)
     k = class_number(model, output)
-    leaves = np.flatnonzero(model.tree.leaf_class == k)
-    verdicts = explored_once(model, domain, explored).reachability.verdicts
-    verdict = _best([verdicts[leaf] for leaf in leaves])
+    every = explored_once(model, domain, explored).reachability.verdicts
+    verdicts = [every[leaf] for leaf in np.flatnonzero(model.tree.leaf_class == k)]
+    verdict = _best(verdicts)
     if verdict.status == "reachable":
         return Answer("no", witness=verdict.witness)
-    proofs = tuple(proof for leaf in leaves if (proof := verdicts[leaf].proof) is not None)
+    proofs = tuple(verdict.proof for verdict in verdicts if verdict.proof is not None)
     return Answer("yes" if verdict.status == "unreachable" else "undecided", proofs=proofs)
 
 
 def _best(verdicts: list[Verdict]) -> Verdict:
     """The verdict on a set of leaves: reachable if one is, unreachable if all are."""
-    for status in ("reachable", "undecided"):
-        for verdict in verdicts:
-            if verdict.status == status:
-                return verdict
-    return verdicts[0] if verdicts else Verdict("unreachable", proof=Proof((), "no leaf has it"))
+    order = ["reachable", "undecided", "unreachable"]
+    nobody = Verdict("unreachable", proof=Proof((), "no leaf has it"))
+    return min(verdicts, key=lambda verdict: order.index(verdict.status), default=nobody)
