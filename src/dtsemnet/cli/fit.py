@@ -133,7 +133,8 @@ def _fit(table: SplitTable, options: dict[str, Any]) -> tuple[Any, dict[str, Any
     import numpy as np
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-    from dtsemnet import DTSemNetClassifier, DTSemNetRegressor
+    from dtsemnet import DTSemNetClassifier, DTSemNetRegressor, Model
+    from dtsemnet.tree import Encoder
 
     classes, train, validation = table.task == "classification", table.train, table.validation
     estimator: Any = (DTSemNetClassifier if classes else DTSemNetRegressor)(**options)
@@ -141,8 +142,9 @@ def _fit(table: SplitTable, options: dict[str, Any]) -> tuple[Any, dict[str, Any
     start = time.process_time()
     estimator.fit(train.X, train.y, **held)
     seconds = time.process_time() - start
-    if isinstance(train.X, np.ndarray):
-        _name_columns(estimator, train.names)
+    if isinstance(train.X, np.ndarray):  # give it the column names that a data frame would have brought
+        estimator.model_ = Model(Encoder.identity(train.names), estimator.tree_.replace(feature_names=train.names))
+        estimator.feature_names_in_ = np.array(train.names, dtype=object)
     model = estimator.model_
     # CART cannot have a depth of 0, which is one leaf; instead no node has rows enough to be split.
     limit = {"max_depth": model.tree.depth} if model.tree.depth else {"max_depth": 1, "min_samples_split": 2**30}
@@ -165,7 +167,7 @@ def _fit(table: SplitTable, options: dict[str, Any]) -> tuple[Any, dict[str, Any
     return estimator, figures
 
 
-def _scores(model: Model, cart: Any, rows: LabelledRows) -> tuple[dict[str, float], dict[str, float]]:
+def _scores(model: Model, cart: Any, rows: LabelledRows) -> list[dict[str, float]]:
     """Scores of our tree and of CART on the same encoded rows."""
     import numpy as np
 
@@ -175,23 +177,10 @@ def _scores(model: Model, cart: Any, rows: LabelledRows) -> tuple[dict[str, floa
     if model.is_classifier:
         codes = model.class_codes(rows.y, allow_unknown=True)
         classes = model.tree.leaf_class[model.tree.apply(features)], model.class_codes(cart.predict(features))
-        ours, theirs = ({"accuracy": float((codes == predicted).mean())} for predicted in classes)
-        return ours, theirs
+        return [{"accuracy": float((codes == predicted).mean())} for predicted in classes]
     numbers = np.asarray(model.output(model.tree.predict(features))), cart.predict(features)
     scores = (regression_scores(rows.y, predicted) for predicted in numbers)
-    ours, theirs = ({name: score[name] for name in ("RMSE", "R2")} for score in scores)
-    return ours, theirs
-
-
-def _name_columns(estimator: Any, names: tuple[str, ...]) -> None:
-    """Give an estimator that was fitted to an array the column names that a data frame would have brought."""
-    import numpy as np
-
-    from dtsemnet.tree import Encoder, Model
-
-    named = estimator.model_.tree.replace(feature_names=names)
-    estimator.model_ = Model(Encoder.identity(names), named)
-    estimator.feature_names_in_ = np.array(names, dtype=object)
+    return [{name: score[name] for name in ("RMSE", "R2")} for score in scores]
 
 
 def _save(estimator: Any, table: SplitTable, figures: dict[str, Any], path: Path) -> None:
