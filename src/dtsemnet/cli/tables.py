@@ -34,7 +34,7 @@ __all__ = [
     "task_of",
 ]
 
-Task: TypeAlias = Literal["classification", "regression"]
+TaskName: TypeAlias = Literal["classification", "regression"]
 
 MOST_CLASSES = 20
 """Whole numbers with more distinct values than this are a quantity, not classes."""
@@ -70,7 +70,7 @@ class SplitTable:
 
     name: str
     target: str
-    task: Task
+    task: TaskName
     reason: str
     """Why it is that task, for the summary."""
     test_rows: str
@@ -198,7 +198,7 @@ def _plain_target(y: Any) -> Array:
     return np.array([str(value) for value in y], dtype=object)
 
 
-def task_of(y: Array, option: str = "auto") -> tuple[Task, str]:
+def task_of(y: Array, option: str = "auto") -> tuple[TaskName, str]:
     """Decide between classification and regression, and say why; ``option`` is that of ``--task``.
 
     Examples

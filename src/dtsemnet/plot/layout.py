@@ -24,7 +24,7 @@ from dtsemnet.arrays import Floats, Ints
 from dtsemnet.tree import Topology
 
 __all__ = [
-    "LINE", "NOTE", "ROW", "TITLE", "Contents", "Cut", "Layout", "Level", "Room", "cut", "default_width", "lay_out",
+    "LINE", "NOTE", "ROW", "TITLE", "Contents", "Cut", "Layout", "LevelForm", "Room", "cut", "default_width", "lay_out",
     "make_room", "note_lines",
 ]  # fmt: skip
 
@@ -79,7 +79,7 @@ class Contents:
 
 
 @dataclass(frozen=True)
-class Level:
+class LevelForm:
     """One level: upper end, and the form, width and height of its splits and leaves."""
 
     top: float
@@ -99,7 +99,7 @@ class Room:
     height: float
     split_x: Floats
     leaf_x: Floats
-    levels: tuple[Level, ...]
+    levels: tuple[LevelForm, ...]
     n_terms: int
 
 
@@ -185,7 +185,7 @@ def make_room(layout: Layout, contents: Contents, width: float, height: float | 
     gap = max(gap, 0.05)
     total = least + gap * (len(levels) - 1) if height is None else height
     tops = total - _HEAD - np.concatenate([[0.0], np.cumsum(np.array(heights[:-1]) + gap)])
-    placed = tuple(Level(float(top), *level) for top, level in zip(tops, levels))
+    placed = tuple(LevelForm(float(top), *level) for top, level in zip(tops, levels))
     start = (width - unit * layout.span) / 2
     split_x, leaf_x = start + unit * layout.split_x, start + unit * layout.leaf_x
     return Room(width, total, split_x, leaf_x, placed, max(1, min(limit, contents.n_terms)))

@@ -34,7 +34,8 @@ __all__ = ["imitate", "viper"]
 
 Advice = Callable[[Array], tuple[Any, float]]
 """From an observation to the teacher's action, and the weight of the step."""
-Step = tuple[Array, Any, float]
+Lesson = tuple[Array, Any, float]
+"""An observation, what the teacher does there, and the weight of the step."""
 Watch = Callable[[Progress], None]
 CART = (DecisionTreeClassifier, DecisionTreeRegressor)
 """VIPER's students, for discrete and for continuous actions."""
@@ -97,7 +98,7 @@ def imitate(
     _check_student(student, discrete)
     advise = _advice(teacher, discrete)
     act: Callable[[Array], Any] = lambda x: advise(x)[0]  # noqa: E731
-    steps: list[Step] = []
+    steps: list[Lesson] = []
     best, best_reward, clock = None, -np.inf, Clock()
     for n in range(n_rounds):
         steps += _walk(made, act, advise, n_steps, seed + n)
@@ -193,7 +194,7 @@ def _log_probabilities(policy: Any, rows: Any) -> Any:
     return distribution.logits
 
 
-def _walk(env: gym.Env[Any, Any], act: Callable[[Array], Any], advise: Advice, n_steps: int, seed: int) -> list[Step]:
+def _walk(env: gym.Env[Any, Any], act: Callable[[Array], Any], advise: Advice, n_steps: int, seed: int) -> list[Lesson]:
     """Walk by ``act`` and record what the teacher would do."""
     steps = []
     x, _ = env.reset(seed=seed)
@@ -205,7 +206,7 @@ def _walk(env: gym.Env[Any, Any], act: Callable[[Array], Any], advise: Advice, n
     return steps
 
 
-def _fit(student: Any, steps: list[Step]) -> Model:
+def _fit(student: Any, steps: list[Lesson]) -> Model:
     X, action, weight = (np.array(part) for part in zip(*steps))
     weight = weight + 1e-6 * max(1.0, float(weight.max()))  # all weights would be 0 if no choice mattered
     fitted = clone(student).fit(X, action, weight)
