@@ -40,14 +40,7 @@ STATISTICS = ("obs_rms", "ret_rms", "returns", "old_obs", "old_reward")
 class CheckpointCallback(BaseCallback):
     """Write a checkpoint at regular intervals, before a rollout: between an update and a rollout nothing is half done.
 
-    Parameters
-    ----------
-    path : Path
-        File of the checkpoint.
-    minutes : float
-        Time between checkpoints.
-    judge, clock
-        Their states are kept in the checkpoint.
+    It includes the states of the judge and of the clock.
     """
 
     def __init__(self, path: Path, minutes: float, judge: Judge, clock: Clock) -> None:
@@ -74,17 +67,12 @@ class CheckpointCallback(BaseCallback):
 
 
 def save_checkpoint(agent: BaseAlgorithm, path: str | PathLike[str], extra: Any = None) -> None:
-    """Write the state of a training, between an update and the next rollout.
-
-    Parameters
-    ----------
-    agent : agent of stable-baselines3
-    path : path
-        File to write or replace.
-    extra : object
-        Anything else to keep; it must be possible to pickle it.
-    """
+    """Write the state of a training, between an update and the next rollout, and ``extra``, which must pickle."""
     check_buffer(agent)
+    buffer, replay = getattr(agent, "replay_buffer", None), None
+    if buffer is not None:  # the filled rows alone: for most of the time most of a million rows are empty
+        arrays = {name: getattr(buffer, name)[: buffer.size()] for name in REPLAY_ARRAYS}
+        replay = arrays | {"pos": buffer.pos, "full": buffer.full}
     content = {
         "parameters": agent.get_parameters(),
         "variables": {name: getattr(agent, name).detach() for name in agent._get_torch_save_params()[1]},
@@ -92,8 +80,13 @@ def save_checkpoint(agent: BaseAlgorithm, path: str | PathLike[str], extra: Any 
         "standing": {name: getattr(agent, name) for name in POSITION},
         "worlds": _pickle_environments(agent),
         "statistics": {name: getattr(agent.get_vec_normalize_env(), name, None) for name in STATISTICS},
-        "replay": _replay_rows(agent),
-        "generators": _generator_states(agent),
+        "replay": replay,
+        "generators": {
+            "python": random.getstate(),
+            "numpy": np.random.get_state(),
+            "torch": torch.get_rng_state(),
+            "actions": agent.action_space.np_random.bit_generator.state,
+        },
         "extra": extra,
     }
     part = Path(f"{path}.part")
@@ -139,9 +132,16 @@ def restore_checkpoint(agent: BaseAlgorithm, path: str | PathLike[str]) -> Any:
     if isinstance(normalize, VecNormalize):
         for name, value in content["statistics"].items():
             setattr(normalize, name, value)
-    _fill_replay(agent, content["replay"])
+    buffer, replay, states = getattr(agent, "replay_buffer", None), content["replay"], content["generators"]
+    if buffer is not None and replay is not None:
+        for name in REPLAY_ARRAYS:
+            getattr(buffer, name)[: len(replay[name])] = replay[name]
+        buffer.pos, buffer.full = replay["pos"], replay["full"]
     _restore_environments(agent, content["worlds"])
-    _restore_generators(agent, content["generators"])
+    random.setstate(states["python"])
+    np.random.set_state(states["numpy"])
+    torch.set_rng_state(states["torch"])
+    agent.action_space.np_random.bit_generator.state = states["actions"]
     return content["extra"]
 
 
@@ -177,37 +177,3 @@ def _restore_environments(agent: BaseAlgorithm, environments: bytes | None) -> N
     assert agent.env is not None
     seed = np.random.SeedSequence([agent.seed or 0, agent.num_timesteps]).generate_state(1)[0]
     agent.env.seed(int(seed))
-
-
-def _replay_rows(agent: BaseAlgorithm) -> dict[str, Any] | None:
-    """The filled rows of a replay buffer: for most of the time most of a million rows are empty."""
-    buffer = getattr(agent, "replay_buffer", None)
-    if buffer is None:
-        return None
-    arrays = {name: getattr(buffer, name)[: buffer.size()] for name in REPLAY_ARRAYS}
-    return arrays | {"pos": buffer.pos, "full": buffer.full}
-
-
-def _fill_replay(agent: BaseAlgorithm, rows: dict[str, Any] | None) -> None:
-    buffer = getattr(agent, "replay_buffer", None)
-    if rows is None or buffer is None:
-        return
-    for name in REPLAY_ARRAYS:
-        getattr(buffer, name)[: len(rows[name])] = rows[name]
-    buffer.pos, buffer.full = rows["pos"], rows["full"]
-
-
-def _generator_states(agent: BaseAlgorithm) -> dict[str, Any]:
-    return {
-        "python": random.getstate(),
-        "numpy": np.random.get_state(),
-        "torch": torch.get_rng_state(),
-        "actions": agent.action_space.np_random.bit_generator.state,
-    }
-
-
-def _restore_generators(agent: BaseAlgorithm, states: dict[str, Any]) -> None:
-    random.setstate(states["python"])
-    np.random.set_state(states["numpy"])
-    torch.set_rng_state(states["torch"])
-    agent.action_space.np_random.bit_generator.state = states["actions"]

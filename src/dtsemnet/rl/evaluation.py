@@ -84,7 +84,12 @@ def act_by(policy: BaseAlgorithm | Model, env: gym.Env[Any, Any], vec_normalize:
     The class names of a tree are the numbers of its actions; names that are not numbers stand for actions in order.
     """
     if isinstance(policy, Model):
-        return _act_by_tree(policy, env)
+        shape, dtype, names = env.action_space.shape or (), env.action_space.dtype, policy.class_names
+        if names is None:
+            return lambda rows: policy.predict(rows.reshape(len(rows), -1)).astype(dtype).reshape(-1, *shape)
+        numbered = all(isinstance(name, int) and not isinstance(name, bool) for name in names)
+        actions = np.array(names if numbered else range(len(names)), dtype=dtype)[policy.tree.leaf_class]
+        return lambda rows: actions[policy.apply(rows.reshape(len(rows), -1))]
     normalize = policy.get_vec_normalize_env() if vec_normalize is None else vec_normalize
 
     def act(rows: Array) -> Any:
@@ -123,13 +128,3 @@ def _play(act: Act, envs: Sequence[gym.Env[Any, Any]], seeds: Sequence[int]) -> 
             if terminated or truncated:
                 del observations[i]
     return total
-
-
-def _act_by_tree(model: Model, env: gym.Env[Any, Any]) -> Act:
-    shape, dtype = env.action_space.shape or (), env.action_space.dtype
-    names = model.class_names
-    if names is None:
-        return lambda rows: model.predict(rows.reshape(len(rows), -1)).astype(dtype).reshape(-1, *shape)
-    numbered = all(isinstance(name, int) and not isinstance(name, bool) for name in names)
-    actions = np.array(names if numbered else range(len(names)), dtype=dtype)[model.tree.leaf_class]
-    return lambda rows: actions[model.apply(rows.reshape(len(rows), -1))]

@@ -27,7 +27,7 @@ from stable_baselines3.dqn.policies import DQNPolicy
 
 from dtsemnet.arrays import Array
 from dtsemnet.rl.evaluation import act_by, evaluate
-from dtsemnet.rl.training import Clock, Progress
+from dtsemnet.rl.training import Clock, Progress, Watch
 from dtsemnet.tree import Model, Tree
 
 __all__ = ["imitate", "viper"]
@@ -36,7 +36,6 @@ Advice = Callable[[Array], tuple[Any, float]]
 """From an observation to the teacher's action, and the weight of the step."""
 Lesson = tuple[Array, Any, float]
 """An observation, what the teacher does there, and the weight of the step."""
-Watch = Callable[[Progress], None]
 CART = (DecisionTreeClassifier, DecisionTreeRegressor)
 """VIPER's students, for discrete and for continuous actions."""
 
@@ -145,8 +144,7 @@ def viper(
     if max_depth < 1:
         raise ValueError(f"max_depth must be at least 1, got {max_depth}.")
     made = gym.make(env) if isinstance(env, str) else env
-    classifier, regressor = CART
-    cart = classifier if _is_discrete(made) else regressor
+    cart = CART[0] if _is_discrete(made) else CART[1]
     return imitate(teacher, env, cart(max_depth=max_depth, random_state=seed), seed=seed, **options)
 
 
@@ -172,7 +170,8 @@ def _check_student(student: Any, discrete: bool) -> None:
 
 
 def _advice(teacher: BaseAlgorithm, discrete: bool) -> Advice:
-    policy, normalize = teacher.policy, teacher.get_vec_normalize_env()
+    policy: Any = teacher.policy
+    normalize = teacher.get_vec_normalize_env()
     if discrete and not isinstance(policy, ActorCriticPolicy | DQNPolicy):
         raise TypeError(f"teacher must be a PPO, A2C or DQN agent, got the policy {type(policy).__name__}.")
 
@@ -183,15 +182,11 @@ def _advice(teacher: BaseAlgorithm, discrete: bool) -> Advice:
             return action, 1.0
         rows, _ = policy.obs_to_tensor(x)
         with torch.no_grad():
-            value: Any = policy.q_net(rows) if isinstance(policy, DQNPolicy) else _log_probabilities(policy, rows)
+            is_dqn = isinstance(policy, DQNPolicy)
+            value: Any = policy.q_net(rows) if is_dqn else policy.get_distribution(rows).distribution.logits
         return int(action), float(value.max() - value.min())
 
     return advise
-
-
-def _log_probabilities(policy: Any, rows: Any) -> Any:
-    distribution: Any = policy.get_distribution(rows).distribution
-    return distribution.logits
 
 
 def _walk(env: gym.Env[Any, Any], act: Callable[[Array], Any], advise: Advice, n_steps: int, seed: int) -> list[Lesson]:

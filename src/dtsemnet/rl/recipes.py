@@ -52,9 +52,6 @@ __all__ = [
 
 ActionKind = Literal["discrete", "continuous"]
 ACTIVATIONS = {"tanh": nn.Tanh, "relu": nn.ReLU}
-LEARNING_RATES = ("learning_rate", "actor_learning_rate", "leaf_learning_rate")
-IMITATION = ("rounds", "round_steps", "round_episodes")
-"""Settings of the agents that imitate a network."""
 NOT_SETTINGS = ("policy", "env", "seed", "device", "verbose", "policy_kwargs", "tensorboard_log", "kwargs")
 """Arguments of an algorithm that a configuration must not set."""
 
@@ -134,7 +131,8 @@ def read_settings(configuration: Configuration) -> Settings:
     """
     recipe, given = find_recipe(configuration), configuration.settings
     own = {part.name for part in fields(Settings)} - {"algorithm_options"}
-    own -= set(IMITATION) if recipe.student is None else set()
+    if recipe.student is None:
+        own -= {"rounds", "round_steps", "round_episodes"}
     known = own | _option_names(recipe.algorithm)
     for name in given:
         if name not in known:
@@ -149,7 +147,13 @@ def read_settings(configuration: Configuration) -> Settings:
         raise ValueError(f"activation must be tanh or relu, got {settings.activation!r}.")
     if settings.pooling and configuration.agent != "dtsemnet":
         raise ValueError(f"pooling is for the agent dtsemnet, got it for {configuration.agent}.")
-    _check_entropy(configuration, recipe)
+    entropy = [name for name, value in given.items() if name.startswith("entropy") and value is not None]
+    if entropy and not issubclass(recipe.algorithm, SAC):
+        raise ValueError(
+            f"{entropy[0]} is for continuous actions, which {configuration.environment.name} does not have."
+        )
+    if entropy and "entropy_end" not in entropy:
+        raise ValueError(f"{entropy[0]} needs entropy_end beside it, the value that the entropy falls to.")
     return settings
 
 
@@ -185,8 +189,9 @@ def build_agent(configuration: Configuration, seed: int) -> tuple[BaseAlgorithm,
     settings, recipe = read_settings(configuration), find_recipe(configuration)
     options = dict(settings.algorithm_options)
     if settings.decay:
-        rates = [name for name in LEARNING_RATES if options.get(name) is not None]
-        options |= {name: LinearSchedule(options[name], 0.0, 1.0) for name in rates}
+        for name in ("learning_rate", "actor_learning_rate", "leaf_learning_rate"):
+            if options.get(name) is not None:
+                options[name] = LinearSchedule(options[name], 0.0, 1.0)
     if issubclass(recipe.algorithm, SAC):
         options.setdefault("buffer_size", min(1_000_000, settings.steps))
     worlds, policy_kwargs = make_training_environments(configuration), recipe.policy_options(settings)
@@ -195,8 +200,8 @@ def build_agent(configuration: Configuration, seed: int) -> tuple[BaseAlgorithm,
     if settings.pooling:
         callbacks.append(AnnealPooling(settings.pooling, settings.pooling_end, settings.pooling_fraction))
     if settings.entropy_end is not None:
-        falling = settings.entropy, settings.entropy_end, settings.entropy_since, settings.entropy_until
-        callbacks.append(AnnealEntropy(*falling))
+        shares = settings.entropy_since, settings.entropy_until
+        callbacks.append(AnnealEntropy(settings.entropy, settings.entropy_end, *shares))
     return agent, callbacks
 
 
@@ -204,8 +209,8 @@ def make_training_environments(configuration: Configuration) -> VecEnv:
     """Make the copies of the environment that an agent trains in."""
     settings = read_settings(configuration)
     # Without pictures: LunarLander would simulate the sparks of its engines, ten times the work of all the rest.
-    unseen = {"render_mode": None}
-    worlds: VecEnv = make_vec_env(configuration.environment.environment, settings.n_envs, env_kwargs=unseen)
+    name, without_pictures = configuration.environment.environment, {"render_mode": None}
+    worlds: VecEnv = make_vec_env(name, settings.n_envs, env_kwargs=without_pictures)
     return VecNormalize(worlds, norm_reward=False) if settings.normalize else worlds
 
 
@@ -238,14 +243,6 @@ def _action_kind(environment: str) -> ActionKind:
     env = gym.make(environment)
     env.close()
     return "discrete" if isinstance(env.action_space, spaces.Discrete) else "continuous"
-
-
-def _check_entropy(configuration: Configuration, recipe: Recipe) -> None:
-    given = [name for name, value in configuration.settings.items() if name.startswith("entropy") and value is not None]
-    if given and not issubclass(recipe.algorithm, SAC):
-        raise ValueError(f"{given[0]} is for continuous actions, which {configuration.environment.name} does not have.")
-    if given and "entropy_end" not in given:
-        raise ValueError(f"{given[0]} needs entropy_end beside it, the value that the entropy falls to.")
 
 
 def _option_names(algorithm: type[BaseAlgorithm]) -> set[str]:

@@ -11,7 +11,7 @@ import hashlib
 import importlib.util
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +26,7 @@ from dtsemnet.rl.extraction import named_model
 from dtsemnet.rl.imitation import imitate
 from dtsemnet.rl.recipes import build_agent, build_student, find_recipe, read_settings
 from dtsemnet.rl.saved_policy import load_agent
-from dtsemnet.rl.training import CHECKPOINT, Clock, Progress, Record, append_line, date_and_versions, read_lines, train
+from dtsemnet.rl.training import CHECKPOINT, Clock, Record, Watch, append_record, read_lines, train
 from dtsemnet.tree.file import write_atomically
 
 __all__ = ["RUNS", "ResultsStore", "Run", "execute", "has_tensorboard"]
@@ -34,24 +34,14 @@ __all__ = ["RUNS", "ResultsStore", "Run", "execute", "has_tensorboard"]
 RUNS = Path("runs/rl")
 """Default folder of all runs."""
 
-Watch = Callable[[Progress], None]
-
 
 @dataclass(frozen=True)
 class Run:
-    """What to train, and where.
-
-    Parameters
-    ----------
-    configuration : Configuration
-    seed : int
-        Seed of the agent and of the episodes that it trains on.
-    runs : Path
-        Folder of all runs.
-    """
+    """What to train, and where."""
 
     configuration: Configuration
     seed: int
+    """Seed of the agent and of the episodes that it trains on."""
     runs: Path = RUNS
 
     @property
@@ -137,14 +127,12 @@ def execute(
     ...     record == execute(run), sorted(path.name for path in run.folder.glob("best.*"))
     (True, ['best.json', 'best.zip'])
     """
-    read_settings(run.configuration)
     _check_seed(run)
     stored = None if store is None or fresh else store.find(run)
     if stored is not None:
         return stored
     # More threads would only wait for each other: the networks are small.
-    with _locked_folder(run), threadpool_limits(1):
-        _prepare(run, fresh=fresh)
+    with _locked_folder(run, fresh=fresh), threadpool_limits(1):
         return _finish(run, checkpoint_minutes, watch, store, replace=fresh)
 
 
@@ -195,7 +183,6 @@ def _imitate(run: Run, checkpoint_minutes: float, watch: Watch | None, store: Re
     teacher = Run(environment.configuration("mlp", same), run.seed, run.runs)
     if teacher.finished() is None:  # a record in the store is not enough: the network itself is needed
         with _locked_folder(teacher):
-            _prepare(teacher, fresh=False)
             _finish(teacher, checkpoint_minutes, watch, store)
     settings, clock = read_settings(run.configuration), Clock()
     student = build_student(run.configuration, run.seed)
@@ -209,7 +196,7 @@ def _imitate(run: Run, checkpoint_minutes: float, watch: Watch | None, store: Re
         seed=run.seed,
         watch=watch,
     )
-    seconds, cpu = clock.total()
+    spent = clock.entries()
     policy = named_model(model, environment.features)
     policy.save(run.folder / "best.json")
     record = {
@@ -219,12 +206,8 @@ def _imitate(run: Run, checkpoint_minutes: float, watch: Watch | None, store: Re
         "policy": type(student).__name__,
         "steps": settings.rounds * settings.round_steps,
         "test": summary(evaluate(policy, environment.environment, TEST_SEEDS)),
-        "seconds": round(seconds, 1),
-        "cpu_seconds": round(cpu, 1),
-        **date_and_versions(),
     }
-    append_line(run.folder / "record.jsonl", record)
-    return record
+    return append_record(run.folder / "record.jsonl", record | spent)
 
 
 def _prepare(run: Run, *, fresh: bool) -> None:
@@ -268,12 +251,13 @@ def _logger(folder: Path) -> logs.Logger:
 
 
 @contextmanager
-def _locked_folder(run: Run) -> Iterator[None]:
-    """Make the folder of a run, and keep other processes out of it if the system can."""
+def _locked_folder(run: Run, *, fresh: bool = False) -> Iterator[None]:
+    """Prepare the folder of a run, and keep other processes out of it if the system can."""
     run.folder.mkdir(parents=True, exist_ok=True)
     try:
         import fcntl
     except ImportError:  # not on Windows
+        _prepare(run, fresh=fresh)
         yield
         return
     with (run.folder / "lock").open("a") as file:
@@ -281,4 +265,5 @@ def _locked_folder(run: Run) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise BlockingIOError(f"{run.folder} is being trained by another process; wait for it.") from None
+        _prepare(run, fresh=fresh)
         yield

@@ -36,8 +36,8 @@ __all__ = [
     "Progress",
     "Record",
     "ReportProgress",
-    "append_line",
-    "date_and_versions",
+    "Watch",
+    "append_record",
     "read_lines",
     "train",
 ]
@@ -61,7 +61,7 @@ def train(
     callback: BaseCallback | Sequence[BaseCallback] = (),
     feature_names: Sequence[str] | None = None,
     checkpoint_minutes: float | None = None,
-    watch: Callable[[Progress], None] | None = None,
+    watch: Watch | None = None,
     about: Mapping[str, Any] | None = None,
     progress_bar: bool = False,
 ) -> Record:
@@ -114,7 +114,11 @@ def train(
     >>> record["environment"], record["policy"], record["steps"], len(record["test"]["rewards"])
     ('CartPole-v1', 'TreePolicy', 128, 3)
     """
-    _check_seeds(judge_every, judging_seeds, test_seeds)
+    shared = sorted(set(judging_seeds) & set(test_seeds))
+    if shared:
+        raise ValueError(f"judging_seeds and test_seeds must have no seed in common, got {shared[:3]}... in both.")
+    if judge_every < 1 or not len(judging_seeds) or not len(test_seeds):
+        raise ValueError("judge_every must be at least 1, judging_seeds and test_seeds must not be empty.")
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     judge, clock = Judge(env, target, judge_every, judging_seeds, feature_names), Clock()
@@ -128,7 +132,7 @@ def train(
         callbacks.append(ReportProgress(watch, judge, clock))
     remaining, is_new = max(0, n_steps - agent.num_timesteps), agent.num_timesteps == 0
     agent.learn(remaining, callback=CallbackList(callbacks), reset_num_timesteps=is_new, progress_bar=progress_bar)
-    seconds, cpu = clock.total()
+    spent = clock.entries()
     record = {
         "environment": _name(env),
         **(about or {}),
@@ -140,11 +144,8 @@ def train(
         "judged": judge.best,
         "test": summary(_test(agent, target / "best", env, test_seeds)),
         "test_last": summary(_test(agent, target / "last", env, test_seeds)),
-        "seconds": round(seconds, 1),
-        "cpu_seconds": round(cpu, 1),
-        **date_and_versions(),
     }
-    append_line(target / "record.jsonl", record)
+    record = append_record(target / "record.jsonl", record | spent)
     (target / CHECKPOINT).unlink(missing_ok=True)
     return record
 
@@ -160,11 +161,13 @@ class Progress:
     judged: float | None
     """Mean of the last judgement, without exploration."""
     best: float | None
-    """Mean of the best judgement."""
     seconds: float
     """Time spent, including the time before a kill."""
     left: float | None
     """Estimate of the time left."""
+
+
+Watch: TypeAlias = Callable[[Progress], None]
 
 
 class Clock:
@@ -190,25 +193,17 @@ class Clock:
         """Seconds of wall time and of CPU time, in this process and before it."""
         return self.earlier[0] + self.elapsed(), self.earlier[1] + time.process_time() - self.started[1]
 
+    def entries(self) -> Record:
+        """Give the total as entries of a record."""
+        return {name: round(seconds, 1) for name, seconds in zip(("seconds", "cpu_seconds"), self.total())}
+
 
 class Judge(BaseCallback):
     """Judge the policy at regular steps, and keep it if it is the best so far.
 
     Thirty episodes identify a bad policy, but not the best of several good ones: a policy whose mean is above the best,
     or within a standard error of it, plays all the seeds before the two are compared. Among equals the first is kept.
-
-    Parameters
-    ----------
-    env : gymnasium.Env or str
-        The raw environment.
-    folder : Path
-        Receives the judgements, and the best and the last policy.
-    every : int
-        Steps between judgements.
-    seeds : sequence of int
-        Seeds of the episodes; the first thirty judge every policy.
-    names : sequence of str, optional
-        Names of the entries of an observation, for the model files.
+    The arguments are those of :func:`train`; ``folder`` receives the judgements, and the best and the last policy.
     """
 
     def __init__(
@@ -277,17 +272,9 @@ class Judge(BaseCallback):
 
 
 class ReportProgress(BaseCallback):
-    """Report the progress of a training twice a second and at its end.
+    """Report the progress of a training twice a second and at its end."""
 
-    Parameters
-    ----------
-    report : callable
-        Called with a :class:`Progress`.
-    judge, clock
-        They know the judgements and the time.
-    """
-
-    def __init__(self, report: Callable[[Progress], None], judge: Judge, clock: Clock) -> None:
+    def __init__(self, report: Watch, judge: Judge, clock: Clock) -> None:
         super().__init__()
         self.report, self.judge, self.clock = report, judge, clock
         self.last, self.first_step = 0.0, 0
@@ -322,10 +309,12 @@ class ReportProgress(BaseCallback):
         )
 
 
-def append_line(path: Path, record: Record) -> None:
-    """Append a record as a line of JSON; a file that a kill left with a torn last line loses that line."""
-    lines = "".join(json.dumps(line) + "\n" for line in [*read_lines(path), record])
-    write_atomically(path, lines)
+def append_record(path: Path, entries: Record) -> Record:
+    """Append a record, with the date and the versions, as a line of JSON; a torn last line that a kill left is lost."""
+    packages = ("dtsemnet", "stable-baselines3", "gymnasium", "torch", "python")
+    record = entries | {"date": datetime.now(UTC).isoformat(timespec="seconds"), "versions": versions(*packages)}
+    write_atomically(path, "".join(json.dumps(line) + "\n" for line in [*read_lines(path), record]))
+    return record
 
 
 def read_lines(path: Path) -> list[Record]:
@@ -337,26 +326,12 @@ def read_lines(path: Path) -> list[Record]:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "record.jsonl")
     ...     _ = file.write_text('{"seed": 1}\\n{"se')
-    ...     append_line(file, {"seed": 2})
-    ...     read_lines(file)
-    [{'seed': 1}, {'seed': 2}]
+    ...     _ = append_record(file, {"seed": 2})
+    ...     [record["seed"] for record in read_lines(file)]
+    [1, 2]
     """
     text = path.read_text("utf-8") if path.is_file() else ""
     return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
-
-
-def date_and_versions() -> Record:
-    """Give the end of a record: when it was written, and by which versions."""
-    packages = ("dtsemnet", "stable-baselines3", "gymnasium", "torch", "python")
-    return {"date": datetime.now(UTC).isoformat(timespec="seconds"), "versions": versions(*packages)}
-
-
-def _check_seeds(judge_every: int, judging_seeds: Sequence[int], test_seeds: Sequence[int]) -> None:
-    shared = sorted(set(judging_seeds) & set(test_seeds))
-    if shared:
-        raise ValueError(f"judging_seeds and test_seeds must have no seed in common, got {shared[:3]}... in both.")
-    if judge_every < 1 or not len(judging_seeds) or not len(test_seeds):
-        raise ValueError("judge_every must be at least 1, judging_seeds and test_seeds must not be empty.")
 
 
 def _test(agent: BaseAlgorithm, path: Path, env: gym.Env[Any, Any] | str, seeds: Sequence[int]) -> list[float]:

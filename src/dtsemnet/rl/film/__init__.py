@@ -17,7 +17,7 @@ from gymnasium import spaces
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import VecNormalize
 
-from dtsemnet.rl.evaluation import Act, act_by, is_tree
+from dtsemnet.rl.evaluation import act_by, is_tree
 from dtsemnet.rl.extraction import policy_tree
 from dtsemnet.tree import Model
 
@@ -94,20 +94,6 @@ def render(
     n_numbers = int(np.prod(made.action_space.shape)) if isinstance(made.action_space, spaces.Box) else 0
     if output_names is not None and (isinstance(output_names, str) or len(output_names) != n_numbers):
         raise ValueError(f"output_names must name the {n_numbers} numbers of an action, got {output_names!r}.")
-    _require_drawing()
-    act, target = act_by(policy, made, vec_normalize), Path(path)
-    try:
-        observation, _ = made.reset(seed=seed)
-        height = max(MIN_HEIGHT, _picture(made).height)
-        panel = _panel(policy, made.action_space, height, output_names)
-        _film(act, made, observation, panel, target, max_steps, fps)
-    finally:
-        if isinstance(env, str):
-            made.close()
-    return target
-
-
-def _require_drawing() -> None:
     try:
         import matplotlib  # noqa: F401
         import PIL  # noqa: F401
@@ -116,41 +102,31 @@ def _require_drawing() -> None:
             f"render needs matplotlib and Pillow ({error.name} was not found); "
             'install them with: pip install "dtsemnet[plot]"'
         ) from error
-
-
-def _panel(
-    policy: Model | BaseAlgorithm, actions: spaces.Space[Any], height: int, names: Sequence[str] | None
-) -> Panel:
-    from dtsemnet.rl.film.panel import ActionPanel, TreePanel
-
-    if isinstance(policy, Model):
-        return TreePanel(policy, height, names)
-    low, high = (actions.low, actions.high) if isinstance(actions, spaces.Box) else (None, None)
-    return ActionPanel(400, height, low, high, names)
-
-
-def _film(
-    act: Act,
-    env: gym.Env[Any, Any],
-    observation: Any,
-    panel: Panel,
-    path: Path,
-    max_steps: int | None,
-    fps: float,
-) -> None:
-    """Play from the first observation of an episode, and write a frame per step."""
+    from dtsemnet.rl.film.panel import Panel, TreePanel
     from dtsemnet.rl.film.writer import open_film
 
+    act, target = act_by(policy, made, vec_normalize), Path(path)
     total, step, done = 0.0, 0, False
-    with open_film(path, fps, panel.colors) as film:
-        while not done and (max_steps is None or step < max_steps):
-            action = act(np.asarray(observation)[np.newaxis])[0]
-            film.add(_frame(env, panel, step, total, observation, action))
-            observation, reward, terminated, truncated, _ = env.step(action)
-            total, step, done = total + float(reward), step + 1, terminated or truncated
-        last = _frame(env, panel, step, total, observation, action)
-        for _ in range(max(1, round(fps))):  # a second to look at the end
-            film.add(last)
+    try:
+        observation, _ = made.reset(seed=seed)
+        height = max(MIN_HEIGHT, _picture(made).height)
+        if isinstance(policy, Model):
+            panel: Panel = TreePanel(policy, height, output_names)
+        else:
+            panel = Panel(400, height, made.action_space, output_names)
+        with open_film(target, fps, panel.colors) as film:
+            while not done and (max_steps is None or step < max_steps):
+                action = act(np.asarray(observation)[np.newaxis])[0]
+                film.add(_frame(made, panel, step, total, observation, action))
+                observation, reward, terminated, truncated, _ = made.step(action)
+                total, step, done = total + float(reward), step + 1, terminated or truncated
+            last = _frame(made, panel, step, total, observation, action)
+            for _ in range(max(1, round(fps))):  # a second to look at the end
+                film.add(last)
+    finally:
+        if isinstance(env, str):
+            made.close()
+    return target
 
 
 def _frame(env: gym.Env[Any, Any], panel: Panel, step: int, total: float, observation: Any, action: Any) -> Image.Image:

@@ -14,6 +14,7 @@ from typing import Any
 
 import matplotlib
 import numpy as np
+from gymnasium import spaces
 from matplotlib.colors import to_rgb
 from PIL import Image, ImageDraw, ImageFont
 
@@ -23,7 +24,7 @@ from dtsemnet.plot.style import ACCENT, BARS, EDGE, FAINT, GRID, INK
 from dtsemnet.tree import Model, ReadableView, TanhScale, class_colors, tint
 from dtsemnet.tree.wording import MINUS, display_number, fit_condition
 
-__all__ = ["ActionPanel", "Panel", "TreePanel", "rgb"]
+__all__ = ["Panel", "TreePanel", "rgb"]
 
 Names = Sequence[str] | None
 Color = tuple[int, int, int]
@@ -43,10 +44,11 @@ def rgb(color: Any) -> Color:
 
 
 class Panel:
-    """A white sheet of a fixed size, with the step and the reward at the top."""
+    """A white sheet with the step and the reward at the top, and the action below: all there is without a tree."""
 
-    def __init__(self, width: int, height: int) -> None:
-        self.width, self.height = width, height
+    def __init__(self, width: int, height: int, actions: spaces.Space[Any] | None = None, names: Names = None) -> None:
+        self.width, self.height, self.names = width, height, names
+        self.bounds = (np.ravel(actions.low), np.ravel(actions.high)) if isinstance(actions, spaces.Box) else None
 
     @property
     def colors(self) -> list[Color]:
@@ -54,17 +56,7 @@ class Panel:
         return [rgb(color) for color in ("white", INK, FAINT, GRID, EDGE, BARS, ACCENT)]
 
     def draw(self, step: int, total: float, x: Floats, action: Any) -> Image.Image:
-        """Draw the panel of one step.
-
-        Parameters
-        ----------
-        step, total : int, float
-            Steps done, and the sum of their rewards.
-        x : ndarray of shape (n_columns,)
-            The observation.
-        action : int or ndarray
-            The action that the policy takes now.
-        """
+        """Draw the panel of one step: its number, the sum of rewards, the observation, and the action taken on it."""
         sheet = self._sheet(x)
         pen = ImageDraw.Draw(sheet)
         _write(pen, MARGIN, 10, f"step {step}", 15)
@@ -76,41 +68,35 @@ class Panel:
         return Image.new("RGB", (self.width, self.height), "white")
 
     def _write_policy(self, pen: ImageDraw.ImageDraw, x: Floats, action: Any) -> None:
-        """Write what depends on the kind of policy."""
-
-
-class ActionPanel(Panel):
-    """The panel of a policy that is not a tree: its action alone."""
-
-    def __init__(self, width: int, height: int, low: Floats | None, high: Floats | None, names: Names = None) -> None:
-        super().__init__(width, height)
-        self.ends = None if low is None or high is None else (np.ravel(low), np.ravel(high))
-        self.names = names
-
-    def _write_policy(self, pen: ImageDraw.ImageDraw, x: Floats, action: Any) -> None:
-        if self.ends is None:
+        if self.bounds is None:
             _write(pen, MARGIN, HEAD, f"action {action}", 13)
         else:
-            _bars(pen, MARGIN, HEAD, self.width - 2 * MARGIN, np.ravel(action), *self.ends, self.names)
+            self._write_bars(pen, HEAD, np.ravel(action), *self.bounds)
+
+    def _write_bars(self, pen: ImageDraw.ImageDraw, y: int, action: Floats, low: Floats, high: Floats) -> int:
+        """Draw each number of an action as a bar between its bounds; return the height below them."""
+        labels = [f"action {i}" for i in range(len(action))] if self.names is None else self.names
+        start = MARGIN + 72 + int(max(_font(12).getlength(label) for label in labels))
+        length = min(180, self.width - MARGIN - start - 70)
+        for i, value in enumerate(action):
+            numbers = np.array([0.0, value])
+            shares = np.clip((numbers - low[i]) / max(high[i] - low[i], 1e-12), 0.0, 1.0)
+            first, last = sorted(start + shares * length)
+            pen.rectangle((start, y + 3, start + length, y + 12), fill=rgb(GRID))
+            pen.rectangle((first, y + 3, last, y + 12), fill=rgb(BARS))
+            _write(pen, MARGIN, y, labels[i], 12)
+            _write(pen, start - 10, y, _signed(float(value)), 12, right=True)
+            y += ROW
+        return y
 
 
 class TreePanel(Panel):
-    """The panel of a tree.
-
-    Parameters
-    ----------
-    model : Model
-        The policy, on raw observations.
-    height : int
-        Height in pixels.
-    names : sequence of str, optional
-        Names of the numbers of a continuous action.
-    """
+    """The panel of a tree on raw observations."""
 
     def __init__(self, model: Model, height: int, names: Names = None) -> None:
         n_leaves, tree = model.tree.n_leaves, model.tree
-        super().__init__(int(np.clip(5 * n_leaves + 2 * MARGIN, 500, 720)), height)
-        self.model, self.view, self.names = model, ReadableView.of(model), names
+        super().__init__(int(np.clip(5 * n_leaves + 2 * MARGIN, 500, 720)), height, names=names)
+        self.model, self.view = model, ReadableView.of(model)
         self.actions = class_colors(len(model.class_names)) if model.class_names is not None else []
         n_listed = min(tree.depth, MOST_ROWS)
         n_lines = n_listed + (1 if model.is_classifier else tree.n_outputs)
@@ -133,13 +119,12 @@ class TreePanel(Panel):
 
     def _write_policy(self, pen: ImageDraw.ImageDraw, x: Floats, action: Any) -> None:
         y, leaf = self.floor, int(self.model.apply(x[None])[0])
-        width = self.width - 2 * MARGIN
         if self.model.class_names is not None:
             self._write_actions(pen, y, int(self.model.tree.leaf_class[leaf]))
             y += ROW
         elif isinstance(self.model.output, TanhScale):
             low, high = np.array(self.model.output.low), np.array(self.model.output.high)
-            y = _bars(pen, MARGIN, y, width, np.ravel(action), low, high, self.names)
+            y = self._write_bars(pen, y, np.ravel(action), low, high)
         _write(pen, self.width - MARGIN, self.floor, f"leaf {leaf}", 12, right=True, color=FAINT)
         self._write_path(pen, x, y + GAP)
 
@@ -220,7 +205,7 @@ class _Positions:
         """Give the position of a split, or of a leaf by its complement."""
         layout = self.layout
         x, depth = (layout.split_x, layout.split_depth) if node >= 0 else (layout.leaf_x, layout.leaf_depth)
-        key = node if node >= 0 else ~node
+        key = max(node, ~node)
         return self.start + self.unit * float(x[key]), self.top + self.step * int(depth[key])
 
     def box(self, leaf: int, more: float = 0.0) -> tuple[float, float, float, float]:
@@ -231,32 +216,6 @@ class _Positions:
 
 def _dot(pen: ImageDraw.ImageDraw, at: tuple[float, float], radius: float, color: Color) -> None:
     pen.ellipse((at[0] - radius, at[1] - radius, at[0] + radius, at[1] + radius), fill=color)
-
-
-def _bars(
-    pen: ImageDraw.ImageDraw,
-    x: int,
-    y: int,
-    width: int,
-    action: Floats,
-    low: Floats,
-    high: Floats,
-    names: Names,
-) -> int:
-    """Draw each number of an action as a bar between its bounds; return the height below them."""
-    labels = [f"action {i}" for i in range(len(action))] if names is None else names
-    start = x + 72 + int(max(_font(12).getlength(label) for label in labels))
-    length = min(180, width - (start - x) - 70)
-    for i, value in enumerate(action):
-        share = float(np.clip((value - low[i]) / max(high[i] - low[i], 1e-12), 0.0, 1.0))
-        zero = float(np.clip(-low[i] / max(high[i] - low[i], 1e-12), 0.0, 1.0))
-        pen.rectangle((start, y + 3, start + length, y + 12), fill=rgb(GRID))
-        ends = sorted((start + zero * length, start + share * length))
-        pen.rectangle((ends[0], y + 3, ends[1], y + 12), fill=rgb(BARS))
-        _write(pen, x, y, labels[i], 12)
-        _write(pen, start - 10, y, _signed(float(value)), 12, right=True)
-        y += ROW
-    return y
 
 
 def _write(

@@ -11,10 +11,10 @@ import shutil
 import subprocess
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import closing
 from importlib import import_module
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ N_SAMPLED = 24
 
 
 class FilmWriter(ABC):
-    """A file that frames are added to; a context manager closes it."""
+    """A file that frames are added to."""
 
     @abstractmethod
     def add(self, frame: Image.Image) -> None:
@@ -38,26 +38,9 @@ class FilmWriter(ABC):
     def close(self) -> None:
         """Finish the file."""
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-
-def open_film(path: Path, fps: float, keep: Sequence[Color] = ()) -> FilmWriter:
-    """Open a film of the format that the suffix names.
-
-    Parameters
-    ----------
-    path : Path
-        Ends in ``.gif`` or ``.mp4``.
-    fps : float
-        Frames per second. A GIF counts in hundredths of a second, and no player shows more than 50 frames.
-    keep : sequence of colours
-        Colours that a GIF must have.
+def open_film(path: Path, fps: float, keep: Sequence[Color] = ()) -> closing[FilmWriter]:
+    """Open a film of the format that the suffix names, .gif or .mp4, as a context; a GIF must have the colours to keep.
 
     Examples
     --------
@@ -72,14 +55,15 @@ def open_film(path: Path, fps: float, keep: Sequence[Color] = ()) -> FilmWriter:
     if not fps > 0:
         raise ValueError(f"fps must be positive, got {fps}.")
     if path.suffix.lower() == ".gif":
-        return _Gif(path, fps, keep)
+        return closing(_Gif(path, fps, keep))
     if path.suffix.lower() == ".mp4":
-        return _Mp4(path, fps)
+        return closing(_Mp4(path, fps))
     raise ValueError(f"path must end in .gif or .mp4, got {str(path)!r}.")
 
 
 class _Gif(FilmWriter):
     def __init__(self, path: Path, fps: float, keep: Sequence[Color]) -> None:
+        # A GIF counts in hundredths of a second, and no player shows more than 50 frames per second.
         self.duration = 10 * max(2, round(100 / fps))
         self.keep = keep
         self.file = path.open("wb")
