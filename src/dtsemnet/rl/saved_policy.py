@@ -96,7 +96,9 @@ def load_policy(path: str | PathLike[str], *, last: bool = False) -> SavedPolicy
     if file.suffix == ".zip":
         if not about:
             raise FileNotFoundError(f"{file} needs the configuration.json of its run beside it.")
-        policy: Model | BaseAlgorithm = load_agent(file.parent, _configuration(about), file.stem)
+        name, agent, settings = about["environment"], about["agent"], about["configuration"]
+        configuration = Configuration(Environment(name, name, {agent: settings}), agent, settings)
+        policy: Model | BaseAlgorithm = load_agent(file.parent, configuration, file.stem)
     else:
         document = load_document(file)
         policy, about = Model.of(document.content), about | document.about
@@ -116,11 +118,6 @@ def load_agent(folder: Path, configuration: Configuration, name: str = "best") -
     if not isinstance(recipe.policy, str):
         replaced["policy_class"] = recipe.policy
     return recipe.algorithm.load(folder / f"{name}.zip", env=worlds, device="cpu", custom_objects=replaced)
-
-
-def _configuration(about: dict[str, Any]) -> Configuration:
-    name, agent = about["environment"], about["agent"]
-    return Configuration(Environment(name, name, {agent: about["configuration"]}), agent, about["configuration"])
 
 
 def _description(name: str | None) -> Environment | None:

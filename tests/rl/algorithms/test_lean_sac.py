@@ -43,7 +43,7 @@ def asked(critic, rows, drawn):
         drawn.numpy(),
         np.zeros(len(drawn), np.float32),
         critics.networks(len(drawn)),
-        critics.parameters,
+        critics.packed.parameters,
         critics.activation,
         0.0,
     )

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-__all__ = ["EXAMPLES", "HELP", "VERBS"]
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dtsemnet.rl.runs import ResultsStore
+    from dtsemnet.rl.saved_policy import SavedPolicy
+
+__all__ = ["EXAMPLES", "HELP", "RUNS", "VERBS", "load", "open_store"]
 
 HELP = """
 Train policies that are trees, and read what they have learnt.
@@ -25,3 +33,37 @@ VERBS = {
     "render": "dtsemnet.cli.rl.render",
 }
 """Module of each verb of ``rl``, in the order of the help."""
+
+RUNS = Path("runs/rl")
+"""Default folder of all runs."""
+
+
+def open_store(named: Path | None, runs: Path) -> ResultsStore | None:
+    """Open the store of results of an installed extension; without one there is none, and none can be named."""
+    from dtsemnet.rl.environments import extensions
+
+    for extension in extensions():
+        return extension.open_results(named, runs)
+    if named is not None:
+        raise ValueError(
+            f"--record {named} needs the distribution dtsemnet-paper, which collects records; install it, or leave "
+            "--record out: the record of a run is in its own folder."
+        )
+    return None
+
+
+def load(path: Path, env: str | None = None, *, last: bool = False) -> tuple[SavedPolicy, str]:
+    """Load a policy and name its environment: the one given, else that of its training."""
+    import gymnasium as gym
+
+    from dtsemnet.rl.environments import environment_names, extensions, read_environment
+    from dtsemnet.rl.saved_policy import load_policy
+
+    extensions()  # they register environments
+    saved = load_policy(path, last=last)
+    if env is not None and env not in gym.registry:
+        env = read_environment(env).environment
+    name = env or saved.environment
+    if name is None:
+        raise ValueError(f"{path} does not state its environment; add --env, such as --env {environment_names()[0]}.")
+    return replace(saved, environment=name), name

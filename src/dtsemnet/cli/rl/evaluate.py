@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from dtsemnet.cli.output import print_json, require, say
-from dtsemnet.cli.rl.shared import load
+from dtsemnet.cli.rl import load
 
 __all__ = ["EXAMPLES", "run"]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dtsemnet.cli.output import print_json, remark, require, say
-from dtsemnet.cli.rl.shared import RUNS, open_store
+from dtsemnet.cli.rl import RUNS, open_store
 
 if TYPE_CHECKING:
     from dtsemnet.rl.runs import ResultsStore, Run

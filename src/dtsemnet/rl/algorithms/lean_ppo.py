@@ -14,25 +14,11 @@ from typing import NamedTuple
 import torch
 from gymnasium import spaces
 from stable_baselines3 import PPO
+from stable_baselines3.common.type_aliases import RolloutBufferSamples
 from stable_baselines3.common.utils import explained_variance
 from torch import Tensor, nn
 
 __all__ = ["MLP", "LeanPPO", "check_features"]
-
-
-class Batch(NamedTuple):
-    """A rollout in random order, or a part of it."""
-
-    features: Tensor
-    actions: Tensor
-    old_log_prob: Tensor
-    old_values: Tensor
-    advantages: Tensor
-    returns: Tensor
-
-    def split(self, size: int) -> list[Batch]:
-        """Split into batches."""
-        return [Batch(*part) for part in zip(*(torch.split(whole, size) for whole in self))]
 
 
 class StepStatistics(NamedTuple):
@@ -63,7 +49,8 @@ class LeanPPO(PPO):
         steps: list[StepStatistics] = []
         for _ in range(self.n_epochs):
             self._n_updates, n_before = self._n_updates + 1, len(steps)
-            for batch in self._shuffled_rollout().split(self.batch_size):
+            for part in zip(*(torch.split(whole, self.batch_size) for whole in self._shuffled_rollout())):
+                batch = RolloutBufferSamples(*part)
                 steps.append(self._set_gradients(batch, critic))
                 if self.target_kl is not None and _divergence(steps[-1].log_ratio) > 1.5 * self.target_kl:
                     return self._log(steps, n_before)
@@ -71,26 +58,26 @@ class LeanPPO(PPO):
                 self.policy.optimizer.step()
         return self._log(steps, n_before)
 
-    def _shuffled_rollout(self) -> Batch:
+    def _shuffled_rollout(self) -> RolloutBufferSamples:
+        """Give the rollout in random order, with the features in place of the observations."""
         with torch.no_grad():
-            rollout = next(self.rollout_buffer.get())  # one batch, which split() divides as stable-baselines3 does
+            rollout = next(self.rollout_buffer.get())  # one batch, which train() divides as stable-baselines3 does
             features = self.policy.extract_features(rollout.observations)
         if isinstance(features, tuple):  # separate extractors for actor and critic; without weights they agree
             features = features[0]
-        actions = rollout.actions.long().reshape(-1, 1)
-        return Batch(features, actions, rollout.old_log_prob, rollout.old_values, rollout.advantages, rollout.returns)
+        return rollout._replace(observations=features, actions=rollout.actions.long().reshape(-1, 1))
 
-    def _set_gradients(self, batch: Batch, critic: MLP) -> StepStatistics:
+    def _set_gradients(self, batch: RolloutBufferSamples, critic: MLP) -> StepStatistics:
         """Set the gradients of all parameters to those of the loss."""
         self.policy.optimizer.zero_grad()
-        logits: Tensor = self.policy.action_net(self.policy.mlp_extractor.forward_actor(batch.features))
+        logits: Tensor = self.policy.action_net(self.policy.mlp_extractor.forward_actor(batch.observations))
         with torch.no_grad():
             gradient, objective, log_ratio, entropy = self._actor_gradient(logits, batch)
             error = self._set_critic_gradients(critic, batch)
         torch.autograd.backward([logits], [gradient])
         return StepStatistics(objective, log_ratio, entropy, error)
 
-    def _actor_gradient(self, logits: Tensor, batch: Batch) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    def _actor_gradient(self, logits: Tensor, batch: RolloutBufferSamples) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Compute the gradient of the loss by the logits, and each row's objective, log ratio and entropy."""
         share, clip = 1 / len(logits), self._current(self.clip_range)
         log_p = logits.log_softmax(dim=1)
@@ -107,9 +94,9 @@ class LeanPPO(PPO):
         gradient = p * (self.ent_coef * share * (log_p + entropy) - by_log_p)
         return gradient.scatter_add_(1, batch.actions, by_log_p), torch.minimum(free, clipped), log_ratio, entropy
 
-    def _set_critic_gradients(self, critic: MLP, batch: Batch) -> Tensor:
+    def _set_critic_gradients(self, critic: MLP, batch: RolloutBufferSamples) -> Tensor:
         """Set the gradients of the critic to those of its squared error; return the error of each row."""
-        outputs = critic.forward(batch.features)
+        outputs = critic.forward(batch.observations)
         value = outputs[-1].squeeze(1)
         if self.clip_range_vf is None:
             error = gradient = value - batch.returns
@@ -123,18 +110,19 @@ class LeanPPO(PPO):
     def _log(self, steps: list[StepStatistics], n_before: int) -> None:
         """Log what stable-baselines3 does; ``n_before`` is the number of steps before the last epoch."""
         objective, log_ratio, entropy, error = (torch.cat(part) for part in zip(*steps))
-        clip = self._current(self.clip_range)
-        buffer = self.rollout_buffer
-        self.logger.record("train/entropy_loss", -entropy.mean().item())
-        self.logger.record("train/policy_gradient_loss", -objective.mean().item())
-        self.logger.record("train/value_loss", error.square().mean().item())
-        self.logger.record("train/approx_kl", _divergence(torch.cat([step.log_ratio for step in steps[n_before:]])))
-        self.logger.record("train/clip_fraction", ((log_ratio.exp() - 1).abs() > clip).float().mean().item())
-        self.logger.record(
-            "train/explained_variance", explained_variance(buffer.values.flatten(), buffer.returns.flatten())
-        )
+        clip, buffer = self._current(self.clip_range), self.rollout_buffer
+        figures = {
+            "entropy_loss": -entropy.mean().item(),
+            "policy_gradient_loss": -objective.mean().item(),
+            "value_loss": error.square().mean().item(),
+            "approx_kl": _divergence(torch.cat([step.log_ratio for step in steps[n_before:]])),
+            "clip_fraction": ((log_ratio.exp() - 1).abs() > clip).float().mean().item(),
+            "explained_variance": explained_variance(buffer.values.flatten(), buffer.returns.flatten()),
+            "clip_range": clip,
+        }
+        for name, figure in figures.items():
+            self.logger.record(f"train/{name}", figure)
         self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
-        self.logger.record("train/clip_range", clip)
 
     def _current(self, schedule: object) -> float:
         assert callable(schedule), "stable-baselines3 turns numbers into schedules"
@@ -159,12 +147,7 @@ class LeanPPO(PPO):
 
 
 class MLP:
-    """Linear layers with one activation between them, differentiated by hand; shares its weights with the modules.
-
-    Parameters
-    ----------
-    modules : iterable of nn.Module
-        Linear layers, with the same activation between any two of them: ReLU or tanh.
+    """Linear layers, all with ReLU or all with tanh between them, differentiated by hand; shares the modules' weights.
 
     Examples
     --------

@@ -11,14 +11,14 @@ its Adam (:class:`PackedParameters`), and are written back at its end: only torc
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
 from gymnasium import spaces
 from numpy.typing import NDArray
 from stable_baselines3 import SAC
-from stable_baselines3.common.type_aliases import GymEnv, Schedule
+from stable_baselines3.common.type_aliases import GymEnv, ReplayBufferSamples, Schedule
 from stable_baselines3.sac.policies import SACPolicy
 from torch import Tensor, nn
 
@@ -41,17 +41,6 @@ __all__ = ["CriticArrays", "LeanSAC", "PackedParameters", "check_adam"]
 
 PLAIN_ADAM = {"betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": 0, "amsgrad": False, "maximize": False}
 """The options of Adam that the kernels support."""
-
-
-class ReplayRows(NamedTuple):
-    """Rows drawn from the replay buffer."""
-
-    observations: Tensor
-    actions: Tensor
-    next_observations: Tensor
-    dones: Tensor
-    rewards: Tensor
-    discounts: Tensor
 
 
 class LeanSAC(SAC):
@@ -101,10 +90,7 @@ class LeanSAC(SAC):
     def _step(
         self, seen: Tensor, batch: Transitions, critics: CriticArrays, networks: tuple[Critic, ...]
     ) -> tuple[float, float]:
-        """Take one step on critics, entropy weight and actor; return the losses of critics and actor.
-
-        ``seen`` holds the observations of the batch, then the next ones.
-        """
+        """Take one step, for the observations of the batch and then the next ones; return both losses."""
         n = len(batch.rewards)
         mean, log_std, _ = self.actor.get_action_dist_params(seen)
         drawn, log_prob = draw_squashed(mean, log_std)
@@ -112,7 +98,14 @@ class LeanSAC(SAC):
         entropy_step(critics.entropy.parameters, density[:n], critics.target_entropy, critics.entropy_rate)
         bonus = -np.float32(weight) * density[n:]
         loss, value, gradient = critic_step(
-            batch, actions[:n], actions[n:], bonus, networks, critics.parameters, critics.activation, critics.rate
+            batch,
+            actions[:n],
+            actions[n:],
+            bonus,
+            networks,
+            critics.packed.parameters,
+            critics.activation,
+            critics.rate,
         )
         self.actor.optimizer.zero_grad()
         by_action, by_density = torch.zeros_like(drawn), torch.zeros_like(log_prob)
@@ -125,14 +118,16 @@ class LeanSAC(SAC):
         optimizers = (self.actor.optimizer, self.critic.optimizer, self.ent_coef_optimizer)
         return [optimizer for optimizer in optimizers if optimizer is not None]
 
-    def _draw(self, n_rows: int) -> ReplayRows:
+    def _draw(self, n_rows: int) -> ReplayBufferSamples:
         assert self.replay_buffer is not None
         rows: Any = self.replay_buffer.sample(n_rows, env=self._vec_normalize_env)
-        discounts = torch.full_like(rows.rewards, self.gamma) if rows.discounts is None else rows.discounts
-        return ReplayRows(rows.observations, rows.actions, rows.next_observations, rows.dones, rows.rewards, discounts)
+        return (
+            rows if rows.discounts is not None else rows._replace(discounts=torch.full_like(rows.rewards, self.gamma))
+        )
 
-    def _transitions(self, rows: ReplayRows) -> Transitions:
+    def _transitions(self, rows: ReplayBufferSamples) -> Transitions:
         """Give rows to the kernels."""
+        assert rows.discounts is not None, "drawn by _draw"
         discounts = (1 - rows.dones) * rows.discounts
         arrays = self._features(rows.observations), rows.actions.numpy(), self._features(rows.next_observations)
         return Transitions(*arrays, rows.rewards.reshape(-1).numpy(), discounts.reshape(-1).numpy())
@@ -171,11 +166,6 @@ class LeanSAC(SAC):
 class CriticArrays:
     """The critics of an agent, their targets and the entropy weight, as arrays until they are written back.
 
-    Parameters
-    ----------
-    agent : SAC
-        Its critics are networks with ReLU or tanh between their layers.
-
     Examples
     --------
     >>> agent = SAC("MlpPolicy", "Pendulum-v1", policy_kwargs={"net_arch": [8, 6]}, buffer_size=1, device="cpu")
@@ -192,13 +182,10 @@ class CriticArrays:
         self.rate = _learning_rate(agent.critic.optimizer)
         log_weight = agent.ent_coef_tensor.log() if agent.log_ent_coef is None else agent.log_ent_coef
         self.entropy = PackedParameters([log_weight], agent.ent_coef_optimizer)
-        self.entropy_rate = 0.0 if agent.ent_coef_optimizer is None else _learning_rate(agent.ent_coef_optimizer)
-        self.target_entropy = 0.0 if agent.ent_coef_optimizer is None else float(agent.target_entropy)
-
-    @property
-    def parameters(self) -> Parameters:
-        """Parameters of the critics, for the kernels."""
-        return self.packed.parameters
+        self.entropy_rate = self.target_entropy = 0.0
+        if agent.ent_coef_optimizer is not None:
+            self.entropy_rate = _learning_rate(agent.ent_coef_optimizer)
+            self.target_entropy = float(agent.target_entropy)
 
     @property
     def entropy_weight(self) -> float:
@@ -207,17 +194,10 @@ class CriticArrays:
 
     def networks(self, n_rows: int) -> tuple[Critic, ...]:
         """View the rows of critics and targets as layers; weights and biases alternate."""
-        n_layers = len(self.mlp.layers)
-        views = [
-            packed.views(row)
-            for packed, row in (
-                (self.packed, self.packed.row),
-                (self.packed, self.packed.gradient),
-                (self.targets, self.targets.row),
-            )
-        ]
-        networks = []
-        for start in range(0, len(views[0]), 2 * n_layers):
+        n_layers, networks = len(self.mlp.layers), []
+        values, gradients = self.packed.views(self.packed.row), self.packed.views(self.packed.gradient)
+        views = values, gradients, self.targets.views(self.targets.row)
+        for start in range(0, len(values), 2 * n_layers):
             layers = (tuple(view[start + kind : start + 2 * n_layers : 2]) for view in views for kind in (0, 1))
             outputs = tuple(np.empty((n_rows, layer.out_features), np.float32) for layer in self.mlp.layers)
             networks.append(Critic._make([*layers, outputs]))
@@ -230,17 +210,7 @@ class CriticArrays:
 
 
 class PackedParameters:
-    """Parameters of torch side by side in one row, with the state of their Adam.
-
-    Parameters
-    ----------
-    tensors : iterable of Tensor
-    optimizer : torch.optim.Adam, optional
-        The optimizer of the parameters; without it they have no moments.
-
-    Attributes
-    ----------
-    row : array of shape (1, n)
+    """Parameters of torch side by side in one row, (1, n), with the state of their Adam if they have one.
 
     Examples
     --------

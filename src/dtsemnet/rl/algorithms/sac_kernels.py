@@ -82,23 +82,10 @@ def critic_step(
     activation: int,
     rate: float,
 ) -> tuple[float, float, Floats]:
-    """Take a step on the critics, then evaluate other actions by them.
+    """Take a step on the critics; return their loss before it, and the ``action_gradients`` of ``drawn`` after it.
 
-    Parameters
-    ----------
-    rows : Transitions
-        One batch.
-    drawn, next_drawn : (batch, actions)
-        Actions of the actor, for the observations and for the next ones.
-    bonus : (batch,)
-        Added to the value of the next actions, for their entropy.
-
-    Returns
-    -------
-    loss, value : float
-        Loss of the critics before the step, and the mean over rows of their least value of ``drawn`` after it.
-    gradient : (batch, actions)
-        Derivatives of minus that mean by the actions.
+    The actor has drawn ``drawn`` and ``next_drawn``, (batch, actions), for the observations and for the next ones;
+    ``bonus``, (batch,), is added to the value of the next actions, for their entropy.
     """
     n, n_actions = drawn.shape
     x = np.empty((n, rows.observations.shape[1] + n_actions), rows.observations.dtype)

@@ -81,22 +81,19 @@ class UpdateSettings(NamedTuple):
 
 
 class DrawnActions(NamedTuple):
-    """Actions drawn for a batch, and what their gradient needs."""
+    """Actions drawn for a batch, and what their gradient needs.
+
+    ``leaf`` and ``share`` of the leaves selected are (ranks, batch), the ``output`` of their models (ranks, batch,
+    actions); ``noise``, ``squashed`` (the tanh of the spread) and ``action`` are (batch, actions).
+    """
 
     leaf: Ints
-    """Leaves selected, (ranks, batch)."""
     share: Floats
-    """Their shares, (ranks, batch)."""
     noise: Floats
-    """Standard normal, (batch, actions)."""
     output: Floats
-    """Linear models of the leaves selected, (ranks, batch, actions)."""
     squashed: Floats
-    """The tanh of the spread, (batch, actions)."""
     action: Floats
-    """(batch, actions), between -1 and 1."""
     log_prob: Floats
-    """(batch,)."""
 
 
 @kernel
@@ -188,14 +185,7 @@ def leaf_steps(
 def _select_leaves(
     x: Floats, splits: Splits, children: Ints, k: int, temperature: float
 ) -> tuple[Floats, Floats, Ints, Floats]:
-    """Find the k best leaves of each row, and their shares by a softmax.
-
-    Returns
-    -------
-    scores, node : (splits, batch), (nodes, batch)
-        Scores of the splits, and logits of all nodes of the tree.
-    index, share : (k, batch)
-    """
+    """Compute the scores of splits, the logits of nodes, and the k best leaves with their shares; a column per row."""
     n_splits, n_samples, dtype = len(splits.weight), len(x), x.dtype
     scores, node = np.empty((n_splits, n_samples), dtype), np.empty((2 * n_splits + 1, n_samples), dtype)
     np.dot(splits.weight, x.T, scores)
@@ -249,15 +239,7 @@ def _draw_actions(x: Floats, leaves: Leaves, index: Ints, share: Floats, noise: 
 def _leaf_gradients(
     x: Floats, leaves: Leaves, drawn: DrawnActions, by_action: Floats, by_density: float, gradient: Leaves
 ) -> Floats:
-    """Write the gradients of the leaves; return those of the shares, (ranks, batch).
-
-    Parameters
-    ----------
-    by_action : (batch, actions)
-        Derivatives of the loss by the actions.
-    by_density : float
-        Derivative by the log probability of every row.
-    """
+    """Write the gradients of the leaves, given those of actions and log probability; return those of the shares."""
     n_ranks, n_samples = drawn.leaf.shape
     n_actions, n_features = leaves.value.shape[1], x.shape[1]
     by_share = np.zeros((n_ranks, n_samples), x.dtype)

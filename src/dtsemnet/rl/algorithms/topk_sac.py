@@ -151,7 +151,7 @@ class TopKUpdate:
             self._noise(2, len(rows.rewards)),
             self._tree(),
             self.critics.networks(self.batch_size),
-            self.critics.parameters,
+            self.critics.packed.parameters,
             self.critics.targets.row,
             self.critics.entropy.parameters,
             self._settings(),

@@ -133,6 +133,7 @@ class TreeSACPolicy(SACPolicy):
     """
 
     actor: RegressionActor
+    tree_kwargs: dict[str, Any]
 
     def __init__(
         self,
@@ -149,12 +150,7 @@ class TreeSACPolicy(SACPolicy):
     ) -> None:
         if max_depth < 1:
             raise ValueError(f"max_depth must be at least 1, got {max_depth}.")
-        self.tree_kwargs: dict[str, Any] = {
-            "max_depth": max_depth,
-            "selector": selector,
-            "splits": splits,
-            "leaves": leaves,
-        }
+        self.tree_kwargs = {"max_depth": max_depth, "selector": selector, "splits": splits, "leaves": leaves}
         super().__init__(observation_space, action_space, lr_schedule, critic_layers(net_arch, "qf"), **kwargs)
 
     def make_actor(self, features_extractor: BaseFeaturesExtractor | None = None) -> RegressionActor:

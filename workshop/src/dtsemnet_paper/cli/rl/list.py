@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from dtsemnet.cli.output import columns, require, say
-from dtsemnet.cli.rl.shared import RUNS
+from dtsemnet.cli.rl import RUNS
 
 __all__ = ["EXAMPLES", "run"]
 
