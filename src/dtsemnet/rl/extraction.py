@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 from stable_baselines3.common.base_class import BaseAlgorithm
-from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.preprocessing import is_image_space
 from stable_baselines3.common.torch_layers import FlattenExtractor
 from stable_baselines3.common.vec_env import VecNormalize
@@ -71,14 +70,22 @@ def policy_tree(
             f"model must have a tree for its actor, got {type(policy).__name__}; "
             "train it with TreePolicy or TreeSACPolicy."
         )
-    n_features = _check_inputs(policy, model.observation_space)
+    space, extractor = model.observation_space, policy.features_extractor_class
+    if not isinstance(space, spaces.Box) or (is_image_space(space) and policy.normalize_images):
+        raise TypeError(f"model must observe a Box of numbers, got {space}; flatten or scale it in the environment.")
+    if extractor is not FlattenExtractor:
+        raise TypeError(f"model must read its observation as it is, got the features of {extractor.__name__}.")
+    n_features = int(np.prod(space.shape))
     if feature_names is not None and len(feature_names) != n_features:
         raise ValueError(f"feature_names must hold {n_features} names, got {len(feature_names)}.")
     names = [f"x{j}" for j in range(n_features)] if feature_names is None else list(feature_names)
     if vec_normalize is None:
         vec_normalize = model.get_vec_normalize_env()
     tree = _named(actor.to_tree(), names, action_names)
-    return Model(_encoder(names, vec_normalize), tree, _output(model.action_space))
+    output: Output = Identity()
+    if isinstance(actions := model.action_space, spaces.Box):
+        output = TanhScale(np.ravel(actions.low).tolist(), np.ravel(actions.high).tolist())
+    return Model(_encoder(names, vec_normalize), tree, output)
 
 
 def named_model(
@@ -101,17 +108,6 @@ def named_model(
     return Model(Encoder(columns), _named(model.tree, names, action_names), model.output)
 
 
-def _check_inputs(policy: BasePolicy, space: spaces.Space[Any]) -> int:
-    """Refuse observations that do not reach the actor entry by entry; return the number of entries."""
-    if not isinstance(space, spaces.Box) or (is_image_space(space) and policy.normalize_images):
-        raise TypeError(f"model must observe a Box of numbers, got {space}; flatten or scale it in the environment.")
-    if policy.features_extractor_class is not FlattenExtractor:
-        raise TypeError(
-            f"model must read its observation as it is, got the features of {policy.features_extractor_class.__name__}."
-        )
-    return int(np.prod(space.shape))
-
-
 def _encoder(names: Sequence[str], normalize: VecNormalize | None) -> Encoder:
     if normalize is None or not normalize.norm_obs:
         return Encoder.identity(names)
@@ -127,12 +123,6 @@ def _encoder(names: Sequence[str], normalize: VecNormalize | None) -> Encoder:
         Column(name, center=float(m), scale=float(s), lower=lower, upper=upper)
         for name, m, s in zip(names, mean, scale)
     )
-
-
-def _output(space: spaces.Space[Any]) -> Output:
-    if not isinstance(space, spaces.Box):
-        return Identity()
-    return TanhScale(np.ravel(space.low).tolist(), np.ravel(space.high).tolist())
 
 
 def _named(tree: Tree, feature_names: Sequence[str], action_names: Sequence[str] | None) -> Tree:

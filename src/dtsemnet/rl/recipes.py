@@ -61,13 +61,11 @@ class Settings:
     """Settings of an agent; None in a configuration stands for the default."""
 
     steps: int
-    """Steps to train for."""
     judge_every: int
     """Steps between two evaluations of the policy."""
     judge_episodes: int = JUDGING_EPISODES
     """Episodes that evaluate a policy which may be the best."""
     depth: int
-    """Depth of the tree."""
     n_envs: int = 1
     """Copies of the environment that are stepped together."""
     normalize: bool = False
@@ -77,7 +75,6 @@ class Settings:
     actor: Sequence[int] = (64, 64)
     """Layers of the actor, if it is a network."""
     activation: Literal["tanh", "relu"] = "tanh"
-    """Activation of the networks."""
     decay: bool = False
     """Let the learning rates fall linearly to 0."""
     pooling: float = 0.0

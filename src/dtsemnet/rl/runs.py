@@ -133,23 +133,17 @@ def execute(
         return stored
     # More threads would only wait for each other: the networks are small.
     with _locked_folder(run, fresh=fresh), threadpool_limits(1):
-        return _finish(run, checkpoint_minutes, watch, store, replace=fresh)
+        record = run.finished()
+        if record is None and run.imitates:
+            record = _imitate(run, checkpoint_minutes, watch, store)
+        elif record is None:
+            record = _train(run, checkpoint_minutes, watch)
+        return record if store is None else store.add(run, record, replace=fresh)
 
 
 def has_tensorboard() -> bool:
     """Tell whether logs for TensorBoard can be written."""
     return importlib.util.find_spec("tensorboard") is not None
-
-
-def _finish(
-    run: Run, checkpoint_minutes: float, watch: Watch | None, store: ResultsStore | None, *, replace: bool = False
-) -> Record:
-    record = run.finished()
-    if record is None and run.imitates:
-        record = _imitate(run, checkpoint_minutes, watch, store)
-    elif record is None:
-        record = _train(run, checkpoint_minutes, watch)
-    return record if store is None else store.add(run, record, replace=replace)
 
 
 def _train(run: Run, checkpoint_minutes: float, watch: Watch | None) -> Record:
@@ -182,8 +176,9 @@ def _imitate(run: Run, checkpoint_minutes: float, watch: Watch | None, store: Re
     same = {name: given[name] for name in ("steps", "judge_every", "judge_episodes") if name in given}
     teacher = Run(environment.configuration("mlp", same), run.seed, run.runs)
     if teacher.finished() is None:  # a record in the store is not enough: the network itself is needed
-        with _locked_folder(teacher):
-            _finish(teacher, checkpoint_minutes, watch, store)
+        taught = execute(teacher, checkpoint_minutes=checkpoint_minutes, watch=watch)
+        if store is not None:
+            store.add(teacher, taught, replace=False)
     settings, clock = read_settings(run.configuration), Clock()
     student = build_student(run.configuration, run.seed)
     model = imitate(
@@ -251,7 +246,7 @@ def _logger(folder: Path) -> logs.Logger:
 
 
 @contextmanager
-def _locked_folder(run: Run, *, fresh: bool = False) -> Iterator[None]:
+def _locked_folder(run: Run, *, fresh: bool) -> Iterator[None]:
     """Prepare the folder of a run, and keep other processes out of it if the system can."""
     run.folder.mkdir(parents=True, exist_ok=True)
     try:

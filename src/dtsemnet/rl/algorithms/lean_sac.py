@@ -146,10 +146,6 @@ class LeanSAC(SAC):
             raise ValueError(
                 "env must have observations of one array for LeanSAC; take stable_baselines3.SAC for a Dict."
             )
-        self._check_critics()  # before any training
-
-    def _check_critics(self) -> None:
-        """Refuse what the kernels do not support."""
         if self.device.type != "cpu":
             raise ValueError(
                 f"device must be 'cpu' for {type(self).__name__}, got {self.device}: its networks are small; "

@@ -1,8 +1,4 @@
-"""Films: one episode, with the tree that decides beside the picture of the environment.
-
-Each frame shows the state before a step, the path of its observation through the tree, the scores of the splits on the
-path, and the action of the leaf.
-"""
+"""Films: one episode, with the tree that decides beside the picture of the environment before each step."""
 
 from __future__ import annotations
 

@@ -103,7 +103,6 @@ class TreePanel(Panel):
         self.floor = height - 14 - GAP - ROW * n_lines
         """Height at which the tree ends and the text begins."""
         self.positions = _Positions(lay_out(tree.topology), self.width, HEAD, self.floor - 14)
-        self.highlighted: dict[int, Image.Image] = {}
         self.plain = self._draw_tree()
 
     @property
@@ -112,10 +111,7 @@ class TreePanel(Panel):
         return [*super().colors, *(rgb(color) for color in self.actions), *(rgb(tint(c, 0.4)) for c in self.actions)]
 
     def _sheet(self, x: Floats) -> Image.Image:
-        leaf = int(self.model.apply(x[None])[0])
-        if leaf not in self.highlighted:
-            self.highlighted[leaf] = self._highlight(leaf)
-        return self.highlighted[leaf].copy()
+        return self._highlight(int(self.model.apply(x[None])[0])).copy()
 
     def _write_policy(self, pen: ImageDraw.ImageDraw, x: Floats, action: Any) -> None:
         y, leaf = self.floor, int(self.model.apply(x[None])[0])
@@ -171,6 +167,7 @@ class TreePanel(Panel):
             pen.rectangle(positions.box(leaf), fill=rgb(tint(self._color(leaf), 0.4)))
         return sheet
 
+    @lru_cache(maxsize=None)  # noqa: B019, UP033 - a panel lives as long as its episode
     def _highlight(self, leaf: int) -> Image.Image:
         """Draw the tree with the path to a leaf highlighted."""
         sheet, positions = self.plain.copy(), self.positions

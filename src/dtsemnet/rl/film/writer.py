@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import closing
 from importlib import import_module
@@ -20,26 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import GifImagePlugin, Image
 
-__all__ = ["FilmWriter", "open_film"]
+__all__ = ["GifWriter", "MP4Writer", "open_film"]
 
 Color = tuple[int, int, int]
 N_SAMPLED = 24
 """Frames that a GIF collects before it chooses its colours."""
 
 
-class FilmWriter(ABC):
-    """A file that frames are added to."""
-
-    @abstractmethod
-    def add(self, frame: Image.Image) -> None:
-        """Append a frame; all frames have the size of the first."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Finish the file."""
-
-
-def open_film(path: Path, fps: float, keep: Sequence[Color] = ()) -> closing[FilmWriter]:
+def open_film(path: Path, fps: float, keep: Sequence[Color] = ()) -> closing[GifWriter | MP4Writer]:
     """Open a film of the format that the suffix names, .gif or .mp4, as a context; a GIF must have the colours to keep.
 
     Examples
@@ -55,13 +42,15 @@ def open_film(path: Path, fps: float, keep: Sequence[Color] = ()) -> closing[Fil
     if not fps > 0:
         raise ValueError(f"fps must be positive, got {fps}.")
     if path.suffix.lower() == ".gif":
-        return closing(_Gif(path, fps, keep))
+        return closing(GifWriter(path, fps, keep))
     if path.suffix.lower() == ".mp4":
-        return closing(_Mp4(path, fps))
+        return closing(MP4Writer(path, fps))
     raise ValueError(f"path must end in .gif or .mp4, got {str(path)!r}.")
 
 
-class _Gif(FilmWriter):
+class GifWriter:
+    """A GIF; all frames have the size of the first."""
+
     def __init__(self, path: Path, fps: float, keep: Sequence[Color]) -> None:
         # A GIF counts in hundredths of a second, and no player shows more than 50 frames per second.
         self.duration = 10 * max(2, round(100 / fps))
@@ -105,7 +94,9 @@ class _Gif(FilmWriter):
         self.file.writelines(GifImagePlugin.getdata(indexed.crop(box), box[:2], duration=self.duration))
 
 
-class _Mp4(FilmWriter):
+class MP4Writer:
+    """An MP4; all frames have the size of the first."""
+
     def __init__(self, path: Path, fps: float) -> None:
         self.path, self.fps, self.program = path, fps, _find_ffmpeg()
         self.process: subprocess.Popen[bytes] | None = None

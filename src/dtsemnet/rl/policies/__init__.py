@@ -1,6 +1,1 @@
-"""Policies whose actor is a tree.
-
-- ``actors``: actors for discrete actions, from observations to the logits of the actions.
-- ``ppo``: ``TreePolicy``, for discrete actions.
-- ``sac``: ``TreeSACPolicy`` and its actor, for continuous actions.
-"""
+"""Policies whose actor is a tree: ``ppo`` with ``actors`` for discrete actions, ``sac`` for continuous ones."""
