@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import typer
 
-from dtsemnet import versions
 from dtsemnet.cli.output import columns, print_json, say
 
 __all__ = ["EXAMPLES", "run"]
@@ -30,6 +29,8 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
     """Print the versions of this installation, or what a model file holds."""
+    from dtsemnet import versions
+
     facts = versions("dtsemnet", "python", *PACKAGES) if model is None else _contents(model)
     if as_json:
         print_json(facts)
