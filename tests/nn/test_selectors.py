@@ -8,11 +8,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dtsemnet.nn import Hardmax, IdentityStraightThrough, StraightThrough, TopK, dense_logits, leaf_logits
+from dtsemnet.nn import Hardmax, StraightThrough, TopK, leaf_logits
 from dtsemnet.tree import Topology
 from strategies import topologies
 
-SELECTORS = [Hardmax(), TopK(1), TopK(3), TopK(100), StraightThrough(), IdentityStraightThrough()]
+SELECTORS = [Hardmax(), TopK(1), TopK(3), TopK(100), StraightThrough()]
 ties = st.integers(1, 9).flatmap(
     lambda n: st.lists(st.lists(st.integers(-2, 0), min_size=n, max_size=n), min_size=1, max_size=5)
 )
@@ -108,22 +108,6 @@ def test_straight_through_is_one_hot_forward_and_softmax_backward(rows, temperat
     (gradient,) = torch.autograd.grad(weights, logits, direction)
     (expected,) = torch.autograd.grad((logits / temperature).softmax(1), logits, direction)
     assert torch.equal(gradient, expected)
-
-
-@given(topology=topologies(), seed=st.integers(0, 2**32 - 1))
-def test_identity_straight_through_sends_the_gradient_to_the_dense_logits(topology, seed):
-    rng = np.random.default_rng(seed)
-    scores = torch.from_numpy(
-        rng.normal(size=(4, topology.n_splits)) * 10.0 ** rng.integers(-20, 20, topology.n_splits)
-    )
-    scores.requires_grad_()
-    direction = torch.from_numpy(rng.normal(size=(4, topology.n_leaves)))
-    weights = IdentityStraightThrough().weigh(scores, topology)
-    assert torch.equal(weights.detach(), one_hot(leaf_logits(scores.detach(), topology)))
-    (gradient,) = torch.autograd.grad(weights, scores, direction)
-    (expected,) = torch.autograd.grad(dense_logits(scores, topology), scores, direction)
-    assert torch.equal(gradient, expected)
-    assert not IdentityStraightThrough().eval().weigh(scores, topology).requires_grad
 
 
 def test_schedule_may_set_k_and_temperature():

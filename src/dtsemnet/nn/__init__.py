@@ -11,22 +11,20 @@ except ModuleNotFoundError as error:
     raise ImportError('dtsemnet.nn needs torch; install it with: pip install "dtsemnet[torch]"') from error
 
 from dtsemnet.nn.heads import ClassMaxPool, ConstantLeaves, Head, LeafArrays, LinearLeaves
-from dtsemnet.nn.logits import dense_logits, leaf_logits
+from dtsemnet.nn.logits import leaf_logits
 from dtsemnet.nn.network import DTSemNet, decode, encode
-from dtsemnet.nn.selectors import Hardmax, IdentityStraightThrough, Selector, StraightThrough, TopK
-from dtsemnet.nn.splits import ChainSplits, LinearSplits, NormalisedSplits, Splits
+from dtsemnet.nn.selectors import Hardmax, Selector, StraightThrough, TopK
+from dtsemnet.nn.splits import LinearSplits, Splits
 
 __all__ = [
     "DTSemNet",
     "encode",
     "decode",
     "leaf_logits",
-    "dense_logits",
     "Selector",
     "Hardmax",
     "TopK",
     "StraightThrough",
-    "IdentityStraightThrough",
     "Head",
     "LeafArrays",
     "ClassMaxPool",
@@ -34,6 +32,4 @@ __all__ = [
     "LinearLeaves",
     "Splits",
     "LinearSplits",
-    "ChainSplits",
-    "NormalisedSplits",
 ]

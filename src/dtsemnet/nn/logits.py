@@ -6,8 +6,8 @@ The logit of a leaf is minus the sum of the margins violated on its path,
 
 It is 0 for the leaf that x reaches and negative for the others, whatever the
 rounding. If x lies on a hyperplane several are 0, and the leftmost is the leaf
-reached. The paper's last layer adds ``sum_i |s_i|`` to every leaf; it is here too,
-for what depends on that number (the identity straight-through estimator).
+reached. The paper's last layer adds ``sum_i |s_i|`` to every leaf, which changes
+neither the order of the leaves nor a softmax over them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from torch.nn import functional as F
 
 from dtsemnet.tree import Topology
 
-__all__ = ["leaf_logits", "dense_logits"]
+__all__ = ["leaf_logits", "violation_matrix"]
 
 
 def leaf_logits(scores: Tensor, topology: Topology) -> Tensor:
@@ -53,33 +53,6 @@ def leaf_logits(scores: Tensor, topology: Topology) -> Tensor:
     return _logits_by_level(scores, topology)
 
 
-def dense_logits(scores: Tensor, topology: Topology) -> Tensor:
-    """Compute the paper's last layer: the margins of all splits but those that a leaf violates.
-
-    In exact arithmetic this is ``leaf_logits(scores, topology) + scores.abs().sum(1, keepdim=True)``.
-    In floating point the largest entry can be a wrong leaf if scores span many magnitudes, so
-    predictions never use it.
-
-    Parameters
-    ----------
-    scores : Tensor of shape (n_samples, n_splits)
-        Value of ``w @ x + b`` at each split.
-    topology : Topology
-        Shape of the tree.
-
-    Returns
-    -------
-    Tensor of shape (n_samples, n_leaves)
-        Non-negative, leaves numbered from left to right.
-
-    Examples
-    --------
-    >>> dense_logits(torch.tensor([[1.0, -2.0, 3.0]]), Topology.complete(2)).tolist()
-    [[5.0, 3.0, 3.0, 6.0]]
-    """
-    return torch.cat([scores, -scores], dim=1).relu() @ _delta(topology, scores.dtype, scores.device)
-
-
 def _logits_by_level(scores: Tensor, topology: Topology) -> Tensor:
     """Go down the tree level by level, with the batch as the last axis so that the inner loops run over rows."""
     if not topology.n_splits:
@@ -104,7 +77,7 @@ def _logits_by_product(scores: Tensor, topology: Topology) -> Tensor:
     # hardtanh is relu with an upper limit, its derivative at 0 is 0 too; the limit keeps 0 * inf = nan out.
     limit = torch.finfo(scores.dtype).max
     margin = F.hardtanh(torch.cat([scores, -scores], dim=1), 0.0, limit)
-    return margin @ _violation_matrix(topology, scores.dtype, scores.device)
+    return margin @ violation_matrix(topology, scores.dtype, scores.device)
 
 
 @lru_cache(maxsize=256)
@@ -127,20 +100,13 @@ def _product_is_exact(scores: Tensor) -> bool:
 # A tensor made in inference mode can never take part in training, so what is cached is made outside of it.
 @lru_cache(maxsize=32)
 @torch.inference_mode(False)
-def _violation_matrix(topology: Topology, dtype: torch.dtype, device: torch.device) -> Tensor:
+def violation_matrix(topology: Topology, dtype: torch.dtype, device: torch.device) -> Tensor:
     """Build (2 n_splits, n_leaves): -1 where a leaf violates ``s_i > 0`` (first half) or ``s_i < 0`` (second)."""
     leaf, step = np.nonzero(topology.paths.split >= 0)
     split, side = topology.paths.split[leaf, step], topology.paths.side[leaf, step]
     matrix = np.zeros((2 * topology.n_splits, topology.n_leaves))
     matrix[split + side * topology.n_splits, leaf] = -1
     return torch.as_tensor(matrix, dtype=dtype, device=device)
-
-
-@lru_cache(maxsize=32)
-@torch.inference_mode(False)
-def _delta(topology: Topology, dtype: torch.dtype, device: torch.device) -> Tensor:
-    """Build the paper's coefficients: 0 where a leaf violates that side of a split, 1 elsewhere."""
-    return 1 + _violation_matrix(topology, dtype, device)
 
 
 class _LevelPlan(NamedTuple):

@@ -15,10 +15,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from dtsemnet.nn.logits import dense_logits, leaf_logits
+from dtsemnet.nn.logits import leaf_logits
 from dtsemnet.tree import Topology
 
-__all__ = ["Selector", "Hardmax", "TopK", "StraightThrough", "IdentityStraightThrough"]
+__all__ = ["Selector", "Hardmax", "TopK", "StraightThrough", "straight_through"]
 
 
 class Selector(nn.Module, ABC):
@@ -123,33 +123,16 @@ class StraightThrough(Selector):
 
     def select(self, logits: Tensor) -> Tensor:
         soft = torch.softmax(logits / self.temperature, dim=1)
-        return _replace(soft, _one_hot(logits))
+        return straight_through(soft, _one_hot(logits))
 
     def extra_repr(self) -> str:
         return f"temperature={self.temperature}"
 
 
-class IdentityStraightThrough(Selector):
-    """One-hot vector forward; backward the identity, as the paper writes the estimator.
-
-    The identity, unlike a softmax, depends on a number added to all logits, so it is the paper's
-    estimator on the paper's dense logits only. In a network it therefore takes the one-hot vector from
-    the exact logits and passes the gradient to the dense ones; on its own, give it ``dense_logits``.
-
-    Examples
-    --------
-    >>> logits = dense_logits(torch.tensor([[1.0, -2.0, 3.0]]), Topology.complete(2)).requires_grad_()
-    >>> IdentityStraightThrough()(logits)[0, 1].backward()
-    >>> logits.grad.tolist()
-    [[0.0, 1.0, 0.0, 0.0]]
-    """
-
-    def select(self, logits: Tensor) -> Tensor:
-        return _replace(logits, _one_hot(logits))
-
-    def weigh(self, scores: Tensor, topology: Topology) -> Tensor:
-        chosen = _one_hot(leaf_logits(scores.detach(), topology))
-        return _replace(dense_logits(scores, topology), chosen) if self.training else chosen
+def straight_through(soft: Tensor, hard: Tensor) -> Tensor:
+    """Return the value of ``hard`` with the gradient of ``soft``, without rounding."""
+    replaced: Tensor = _Replace.apply(soft, hard)  # type: ignore[no-untyped-call]
+    return replaced
 
 
 def _positive(temperature: float) -> float:
@@ -181,8 +164,3 @@ class _Replace(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradient: Any) -> Any:
         return gradient[0], None
-
-
-def _replace(soft: Tensor, hard: Tensor) -> Tensor:
-    replaced: Tensor = _Replace.apply(soft, hard)  # type: ignore[no-untyped-call]
-    return replaced
