@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from dtsemnet.plot import plot_regions
-from dtsemnet.plot.boundaries import Plane, boundaries
-from dtsemnet.tree import Column, Encoder, Model, Topology, Tree, as_model
+from dtsemnet.plot.regions import Plane, boundaries
+from dtsemnet.tree import Column, Encoder, Model, Topology, Tree
 from strategies import KINDS, points, trees
 
 LOW, HIGH = np.array([-2.0, -2.0]), np.array([2.0, 2.0])
@@ -23,7 +23,7 @@ def grid_of(resolution):
 
 
 def slice_of(tree, at=None):
-    model = as_model(tree)
+    model = Model.of(tree)
     at = np.zeros(model.encoder.n_columns) if at is None else at
     direction = np.zeros((2, len(at)))
     direction[[0, 1], [0, 1]] = 1.0
