@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from measure import cpu_time, machine, one_thread, table
 
-from dtsemnet.tree import Model, Topology, Tree, as_model
+from dtsemnet.tree import Model, Topology, Tree
 from dtsemnet.verify import Domain, reachable_leaves, robustness
 from dtsemnet.verify.proof.encoded_domain import bind, bind_around
 from dtsemnet.verify.proof.exploration import Cuts, Region
@@ -85,7 +85,7 @@ def _leaves_table() -> str:
 
 def _all_programs(tree: Tree, domain: Domain) -> float:
     """CPU seconds of one linear program per leaf, without certificates."""
-    cuts = Cuts(bind(as_model(tree), domain))
+    cuts = Cuts(bind(Model.of(tree), domain))
     regions = _regions(cuts)
     systems = [(*cuts.rows(region), region) for region in regions]
     return cpu_time(lambda: [interior(g, h, region.lower, region.upper, soft) for g, h, soft, region in systems])
@@ -105,7 +105,7 @@ def _regions(cuts: Cuts) -> list[Region]:
 
 def _radius_table(path: str | None, n_digits: int) -> str:
     rng = np.random.default_rng(1)
-    synthetic = as_model(_random_tree(8, 0.5)), rng.uniform(-1, 1, (n_digits, N_FEATURES))
+    synthetic = Model.of(_random_tree(8, 0.5)), rng.uniform(-1, 1, (n_digits, N_FEATURES))
     digits = _mnist(path, n_digits)
     rows = [_radii("random tree, depth 8, 16 features", *synthetic), _radii("MNIST, depth 8, 784 features", *digits)]
     header = (
@@ -157,7 +157,7 @@ def _mnist(path: str | None, n_digits: int) -> tuple[Model, Any]:
         model = Model.load(path)
     else:
         fitted = DTSemNetClassifier(max_depth=8, max_iter=20, n_init=1, refit=False, random_state=0)
-        model = as_model(fitted.fit(data.X[~test], data.y[~test]))
+        model = Model.of(fitted.fit(data.X[~test], data.y[~test]))
     return model, np.asarray(data.X[test][:n_digits], dtype=np.float64)
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from cli.conftest import Run
-from dtsemnet.tree import as_model, read
+from dtsemnet.tree import Model, read
 
 
 @pytest.mark.parametrize(("name", "table"), [("wine", "wine"), ("people", "people"), ("bare", "ab")])
@@ -17,7 +17,7 @@ def test_explanation_ends_where_the_prediction_does(name: str, table: str, run: 
     found: dict[str, Any] = run("explain", f"@{name}.json", f"@{table}.csv", "--row", 2, "--json").json()
     rows = pd.read_csv(prepared / f"{table}.csv").iloc[[2]]
     assert found["row"] == 2
-    assert found["leaf"] == as_model(read(prepared / f"{name}.json")).apply(rows)[0]
+    assert found["leaf"] == Model.of(read(prepared / f"{name}.json")).apply(rows)[0]
     assert str(found["leaf"]) in run("explain", f"@{name}.json", f"@{table}.csv", "--row", 2).stdout
 
 

@@ -8,14 +8,14 @@ import pandas as pd
 import pytest
 
 from cli.conftest import Run
-from dtsemnet.tree import as_model, load_document
+from dtsemnet.tree import Model, load_document
 from dtsemnet.verify import Domain, certify, monotone, never, output_bounds, reachable_leaves
 
 BARE = ("--box", "a=0:1", "--box", "b=0:4")  # the tree says yes where a - b + 0.5 > 0
 
 
 def test_report_says_what_the_library_says(prepared: Path, run: Run) -> None:
-    model = as_model(load_document(prepared / "wine.json").content)
+    model = Model.of(load_document(prepared / "wine.json").content)
     wine = pd.read_csv(prepared / "wine.csv")
     X, y = wine.drop(columns="cultivar"), wine["cultivar"]
     found = run("verify", "@wine.json", "--data", "@wine.csv", "--epsilon", 0.01, "--epsilon", 0.1, "--json").json()
@@ -55,7 +55,7 @@ def test_numbers_with_categories_and_missing_values(run: Run) -> None:
 
 
 def test_a_statement_that_holds_is_proved_and_one_that_does_not_fails_the_command(prepared: Path, run: Run) -> None:
-    model = as_model(load_document(prepared / "bare.json").content)
+    model = Model.of(load_document(prepared / "bare.json").content)
     away = ("--box", "a=0:1", "--box", "b=2:4")
     assert never(model, Domain([0, 2], [1, 4]), "yes").status == "yes"
     assert "never 'yes': proved" in run("verify", "@bare.json", *away, "--never", "yes").stdout

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dtsemnet.explorer import to_html
 from dtsemnet.explorer.description import describe, pack
-from dtsemnet.tree import Column, Encoder, Model, TanhScale, Topology, Tree, as_model
+from dtsemnet.tree import Column, Encoder, Model, TanhScale, Topology, Tree
 from explorer.conftest import BITS, as_json, bits
 from strategies import points, trees, wild_points, wild_trees
 
@@ -82,17 +82,17 @@ def random_tree(rng: np.random.Generator, depth: int, n_features: int, n_outputs
 
 
 def classifier(rng) -> Model:
-    return as_model(random_tree(rng, 5, 21, 3, value=rng.dirichlet(np.ones(3), size=32), class_names=["a", "b", "c"]))
+    return Model.of(random_tree(rng, 5, 21, 3, value=rng.dirichlet(np.ones(3), size=32), class_names=["a", "b", "c"]))
 
 
 def guarded(rng) -> Model:
     ends = np.sort(rng.normal(size=(2, 16, 1)) * 5, axis=0)
-    return as_model(random_tree(rng, 4, 18, 1, coef=rng.normal(size=(16, 1, 18)), lower=ends[0], upper=ends[1]))
+    return Model.of(random_tree(rng, 4, 18, 1, coef=rng.normal(size=(16, 1, 18)), lower=ends[0], upper=ends[1]))
 
 
 def several(rng) -> Model:
     upper = rng.normal(size=(16, 3)) + 10
-    return as_model(random_tree(rng, 4, 5, 3, coef=rng.normal(size=(16, 3, 5)), upper=upper))
+    return Model.of(random_tree(rng, 4, 5, 3, coef=rng.normal(size=(16, 3, 5)), upper=upper))
 
 
 MIXED = Encoder(
@@ -195,14 +195,14 @@ def evaluate(browser, tmp_path_factory):
 @given(st.data(), trees())
 def test_trees_of_every_shape_and_kind_agree_on_ties(evaluate, data, tree):
     X = data.draw(points(tree.n_features))
-    assert_same(evaluate(as_model(tree), X), said_by_python(as_model(tree), X))
+    assert_same(evaluate(Model.of(tree), X), said_by_python(Model.of(tree), X))
 
 
 @settings(max_examples=25)
 @given(st.data(), wild_trees())
 def test_trees_of_every_magnitude_agree(evaluate, data, tree):
     X = data.draw(wild_points(tree.n_features))
-    assert_same(evaluate(as_model(tree), X), said_by_python(as_model(tree), X))
+    assert_same(evaluate(Model.of(tree), X), said_by_python(Model.of(tree), X))
 
 
 MANY = """

@@ -13,7 +13,7 @@ from hypothesis import given
 from dtsemnet import export
 from dtsemnet.export import Artefact, ExportError, Predictions, check_export
 from dtsemnet.export.probes import probe_rows, read_table
-from dtsemnet.tree import Column, Encoder, Model, Topology, Tree, as_model
+from dtsemnet.tree import Column, Encoder, Model, Topology, Tree
 from strategies import MODELS, make_model, trees
 
 
@@ -84,7 +84,7 @@ def test_rounding_to_floats_is_counted_not_refused(kind):
 
 @given(trees())
 def test_probes_come_near_every_split_that_can_be_steered(tree):
-    model = as_model(tree)
+    model = Model.of(tree)
     rows = probe_rows(model, None, 100, np.random.default_rng(0))
     rows = rows[np.abs(rows).max(axis=1) < 1e100]  # no sum overflows
     scores, size = tree.scores(rows), np.abs(rows) @ np.abs(tree.weight).T + np.abs(tree.bias)

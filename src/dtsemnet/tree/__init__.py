@@ -9,7 +9,7 @@ leaves that they reach, and ``class_colors`` gives each class its colour.
 from dtsemnet.tree.edits import canonical, drop_leaves, drop_unreachable, fold_affine, merge_equal, prune
 from dtsemnet.tree.encoder import Column, Encoder, Feature
 from dtsemnet.tree.file import Document, load_document, read
-from dtsemnet.tree.model import Identity, Model, Output, TanhScale, as_model
+from dtsemnet.tree.model import Identity, Model, Output, TanhScale
 from dtsemnet.tree.survey import LeafSurvey
 from dtsemnet.tree.topology import Topology
 from dtsemnet.tree.tree import Tree
@@ -30,7 +30,6 @@ __all__ = [
     "class_colors",
     "tint",
     "RawView",
-    "as_model",
     "raw_view",
     "Document",
     "read",

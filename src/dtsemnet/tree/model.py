@@ -22,7 +22,7 @@ from dtsemnet.tree._validate import Scalar, digest
 from dtsemnet.tree.encoder import Encoder
 from dtsemnet.tree.tree import Tree
 
-__all__ = ["Identity", "Model", "Output", "TanhScale", "as_model"]
+__all__ = ["Identity", "Model", "Output", "TanhScale"]
 
 
 @dataclass(frozen=True)
@@ -241,7 +241,3 @@ class Model:
             f"Model({columns} column{'s' * (columns != 1)} -> {features} feature{'s' * (features != 1)}, "
             f"{self.tree!r}{map_})"
         )
-
-
-as_model = Model.of
-"""Another name for :meth:`Model.of`."""

@@ -19,7 +19,7 @@ from dtsemnet.export import check_export
 from dtsemnet.export.c import compiler, to_c
 from dtsemnet.export.c.literals import Identifiers, comment, number_literal, string_literal
 from dtsemnet.export.probes import probe_rows
-from dtsemnet.tree import Column, Encoder, Model, Topology, Tree, as_model
+from dtsemnet.tree import Column, Encoder, Model, Topology, Tree
 from strategies import MODELS, make_model, trees, wild_points, wild_trees
 
 cached = functools.cache(lambda kind, number="double": to_c(make_model(kind), number=number))
@@ -214,4 +214,4 @@ def test_fitted_estimators_agree_on_their_rows(estimator):
     y = np.where(X["size"].fillna(0) + (X["colour"] == "red") > 0.5, 1, 0)
     fitted = estimator(max_depth=2, n_init=1, max_iter=5, random_state=0).fit(X, y)
     assert to_c(fitted, X).report.n_rows > 500
-    assert as_model(fitted).encoder.n_features > 2
+    assert Model.of(fitted).encoder.n_features > 2

@@ -19,7 +19,7 @@ from dtsemnet import DTSemNetClassifier, DTSemNetRegressor
 from dtsemnet.export import Predictions, check_export
 from dtsemnet.export.sql import ordered_sum, query, to_sql
 from dtsemnet.export.sql.literals import double
-from dtsemnet.tree import Column, Encoder, Model, Topology, Tree, as_model
+from dtsemnet.tree import Column, Encoder, Model, Topology, Tree
 from strategies import MODELS, make_model, trees, wild_points, wild_trees
 
 cached = functools.cache(lambda kind, output="predict": to_sql(make_model(kind), output=output))
@@ -103,7 +103,7 @@ def test_every_magnitude_agrees(tree, data):
 @given(wild_trees(max_splits=3), st.data())
 @settings(max_examples=5)
 def test_every_magnitude_agrees_in_duckdb(tree, data):
-    X, model = data.draw(wild_points(tree.n_features)), as_model(tree)
+    X, model = data.draw(wild_points(tree.n_features)), Model.of(tree)
     values = in_duckdb(frame_of(model, X), to_sql(tree).text)
     assert_array_equal([value for (value,) in values], tree.predict(X))
 
@@ -200,7 +200,7 @@ def test_deep_trees_fit_into_the_parsers(depth):
     weight, value = rng.normal(size=(depth, 3)), rng.normal(size=(depth + 1, 1))
     tree = Tree(Topology(children), weight, rng.normal(size=depth) + 2, value)
     artefact = to_sql(tree)
-    assert check_export(tree, duck(as_model(tree), artefact, "predict"), n_rows=100).n_near == 0
+    assert check_export(tree, duck(Model.of(tree), artefact, "predict"), n_rows=100).n_near == 0
 
 
 def test_what_sqlite_cannot_run_is_an_error_that_says_so():

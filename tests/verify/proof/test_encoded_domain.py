@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from dtsemnet.tree import Topology, Tree, as_model
+from dtsemnet.tree import Model, Topology, Tree
 from dtsemnet.verify import Domain, reachable_leaves
 from dtsemnet.verify.proof.encoded_domain import bind
 from strategies import make_model
@@ -16,7 +16,7 @@ TREE = Tree(Topology.complete(1), [[1.0, 1.0]], [0.0], [[0.0], [1.0]])
 
 def test_narrowed_columns_are_those_of_a_smaller_box():
     narrow = Domain(-2.0, 2.0).narrow({"x0": (-1, 5)}).narrow({0: (0.5, 1.5), "x1": (-9, 1)})
-    encoded = bind(as_model(TREE), narrow)
+    encoded = bind(Model.of(TREE), narrow)
     assert_array_equal(encoded.lower, [0.5, -2])
     assert_array_equal(encoded.upper, [1.5, 1])
     assert not encoded.contains(np.array([0.0, 0.0]))
@@ -28,7 +28,7 @@ def test_narrowed_columns_are_those_of_a_smaller_box():
 
 
 def test_constraints_are_checked_without_rounding():
-    encoded = bind(as_model(TREE), Domain(-2, 2, A=[[0.1, 0.2]], b=[0.3]))
+    encoded = bind(Model.of(TREE), Domain(-2, 2, A=[[0.1, 0.2]], b=[0.3]))
     assert not encoded.contains(np.array([1.0, 1.0]))  # 0.1 + 0.2 > 0.3 as the doubles are
     assert encoded.contains(np.array([1.0, 0.9999999999999998]))
 

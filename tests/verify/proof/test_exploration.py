@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dtsemnet.tree import Topology, Tree, as_model
+from dtsemnet.tree import Model, Topology, Tree
 from dtsemnet.verify import Domain, explore, largest_jump, never, output_bounds, possible_classes
 from dtsemnet.verify.proof.certificates import exact_dot
 from dtsemnet.verify.proof.encoded_domain import bind
@@ -25,7 +25,7 @@ def region_of(cuts: Cuts, leaf: int) -> Region:
 
 
 def assert_inside(tree: Tree, X: np.ndarray) -> None:
-    cuts = Cuts(bind(as_model(tree), Domain(X.min(axis=0), X.max(axis=0))))
+    cuts = Cuts(bind(Model.of(tree), Domain(X.min(axis=0), X.max(axis=0))))
     for x, leaf in zip(X, tree.apply(X).tolist()):
         region = region_of(cuts, leaf)
         assert not region.empty
@@ -69,7 +69,7 @@ def test_thresholds_of_single_features_are_the_exact_doubles():
     bias = np.concatenate([rng.normal(size=40) * 10.0 ** rng.integers(-9, 9, 40), [1e-290, 5.0, 0.0, -1e-320]])
     for w, b in zip(weight, bias):
         tree = Tree(Topology.complete(1), [[w]], [b], [[0.0], [1.0]])
-        cuts = Cuts(bind(as_model(tree), Domain(-1e6, 1e6)))
+        cuts = Cuts(bind(Model.of(tree), Domain(-1e6, 1e6)))
         left, right = (cuts.child(cuts.root(), 0, side) for side in (0, 1))
         for region, leaf in ((left, 0), (right, 1)):
             if not region.empty:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from dtsemnet.tree import Topology, Tree, as_model
+from dtsemnet.tree import Model, Topology, Tree
 from dtsemnet.verify import Domain
 from dtsemnet.verify.proof.certificates import Polytope
 from dtsemnet.verify.proof.encoded_domain import bind
@@ -30,7 +30,7 @@ def test_product_reaches_the_pair_of_leaves(case):
 
 
 def test_largest_gap_of_a_clipped_line_and_a_level():
-    encoded = bind(as_model(Tree(Topology([]), np.empty((0, 1)), [], [[0.0]])), Domain(0.0, 4.0))
+    encoded = bind(Model.of(Tree(Topology([]), np.empty((0, 1)), [], [[0.0]])), Domain(0.0, 4.0))
     polytope = Polytope(np.empty((0, 1)), np.empty(0), np.zeros(1), np.full(1, 4.0))
     gap = largest_gap(encoded, polytope, Line(np.ones(1), 0.0, ceiling=3.0), Line(np.zeros(1), 1.0))
     assert gap.upper == pytest.approx(2.0, abs=1e-9)
