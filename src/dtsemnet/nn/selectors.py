@@ -10,7 +10,6 @@ index, the leaf that the tree reaches.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -130,9 +129,9 @@ class StraightThrough(Selector):
 
 
 def straight_through(soft: Tensor, hard: Tensor) -> Tensor:
-    """Return the value of ``hard`` with the gradient of ``soft``, without rounding."""
-    replaced: Tensor = _Replace.apply(soft, hard)  # type: ignore[no-untyped-call]
-    return replaced
+    """Return the value of ``hard`` with the gradient of ``soft``."""
+    # The bracket is exactly 0; ``soft + (hard - soft).detach()`` would round.
+    return hard.detach() + (soft - soft.detach())
 
 
 def _positive(temperature: float) -> float:
@@ -152,15 +151,3 @@ def _top_k_mask(logits: Tensor, k: int) -> Tensor:
     above, tied = logits > smallest, logits == smallest
     room = k - above.sum(dim=1, keepdim=True)
     return above | (tied & (tied.cumsum(dim=1) <= room))
-
-
-class _Replace(torch.autograd.Function):
-    """Another value forward, the same gradient backward; ``soft + (hard - soft).detach()`` would round."""
-
-    @staticmethod
-    def forward(ctx: Any, soft: Tensor, hard: Tensor) -> Tensor:
-        return hard.clone()
-
-    @staticmethod
-    def backward(ctx: Any, *gradient: Any) -> Any:
-        return gradient[0], None

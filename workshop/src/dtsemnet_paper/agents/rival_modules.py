@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
 from dtsemnet.nn import LeafArrays, LinearLeaves, LinearSplits, Selector, StraightThrough
+from dtsemnet.nn.selectors import straight_through
 from dtsemnet.tree import Topology
 
 __all__ = ["AxisSplits", "CrispTurns", "QuantisedPaths", "SoftTurns", "SparseLinearLeaves"]
@@ -56,7 +57,7 @@ class QuantisedPaths(_ScoreSelector):
     def share(self, scores: Tensor, topology: Topology) -> Tensor:
         """Sum the quantised scores along the paths and take the largest leaf."""
         size = scores.detach().abs().mean()
-        quantised = _straight(torch.where(scores > 0, size, -size), 2 * scores.clamp(-1.0, 1.0))
+        quantised = straight_through(2 * scores.clamp(-1.0, 1.0), torch.where(scores > 0, size, -size))
         return self.choice.select(quantised @ _path_matrix(topology, scores.dtype, scores.device))
 
 
@@ -87,7 +88,7 @@ class CrispTurns(_ScoreSelector):
 
     def share(self, scores: Tensor, topology: Topology) -> Tensor:
         """Multiply the outcomes along the paths."""
-        right = _straight((scores > 0).to(scores.dtype), scores.sigmoid())
+        right = straight_through(scores.sigmoid(), (scores > 0).to(scores.dtype))
         split, side = (torch.from_numpy(array.copy()).to(scores.device) for array in topology.paths)
         turn = right[:, split]  # (n_samples, n_leaves, depth); the padding reads the last split and counts as 1
         return torch.where(side == 1, turn, torch.where(side == 0, 1 - turn, 1.0)).prod(dim=2)
@@ -106,7 +107,9 @@ class AxisSplits(LinearSplits):
     def forward(self, x: Tensor) -> Tensor:
         """Score a batch."""
         size = self.weight.abs()
-        return nn.functional.linear(x, self.weight * _straight(_largest(size, 1), size.softmax(dim=1)), self.bias)
+        return nn.functional.linear(
+            x, self.weight * straight_through(size.softmax(dim=1), _largest(size, 1)), self.bias
+        )
 
     def fold(self) -> tuple[Tensor, Tensor]:
         """Return the weights that are kept, and the biases."""
@@ -141,7 +144,7 @@ class SparseLinearLeaves(LinearLeaves):
     @property
     def sparse_coef(self) -> Tensor:
         """The slopes that are kept."""
-        return self.coef * _straight(_largest(self.importance, self.n_slopes), self.importance.softmax(dim=2))
+        return self.coef * straight_through(self.importance.softmax(dim=2), _largest(self.importance, self.n_slopes))
 
     def mix(self, weights: Tensor, x: Tensor) -> Tensor:
         """Evaluate all linear models and sum them by their weights."""
@@ -155,23 +158,6 @@ class SparseLinearLeaves(LinearLeaves):
     def fold(self) -> LeafArrays:
         """Return the linear models."""
         return super().fold()._replace(coef=self.sparse_coef.detach().cpu().double().numpy())
-
-
-class _Straight(torch.autograd.Function):
-    """The value of one tensor, the gradient of another; ``soft + (hard - soft).detach()`` would round."""
-
-    @staticmethod
-    def forward(ctx: object, hard: Tensor, soft: Tensor) -> Tensor:
-        return hard.clone()
-
-    @staticmethod
-    def backward(ctx: object, *gradient: Tensor) -> tuple[None, Tensor]:
-        return None, gradient[0]
-
-
-def _straight(hard: Tensor, soft: Tensor) -> Tensor:
-    passed: Tensor = _Straight.apply(hard, soft)  # type: ignore[no-untyped-call]
-    return passed
 
 
 def _largest(size: Tensor, k: int) -> Tensor:
