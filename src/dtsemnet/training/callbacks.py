@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from rich.console import Console
@@ -100,7 +100,7 @@ class Callback:
         """Called when training ends, early or not."""
 
 
-class ProgressBar:
+class ProgressBar(Progress):
     """A display on standard error with one line per run: epochs, loss, time left.
 
     Runs may be in several threads. Enter the display, and give each run the callback that shows it.
@@ -112,7 +112,7 @@ class ProgressBar:
     """
 
     def __init__(self, console: Console | None = None) -> None:
-        self.progress = Progress(
+        super().__init__(
             TextColumn("{task.description}"),
             BarColumn(),
             TextColumn("epoch {task.completed}/{task.total}"),
@@ -123,14 +123,7 @@ class ProgressBar:
 
     def run(self, title: str) -> Callback:
         """Make the callback that shows one run under ``title``."""
-        return _Line(self.progress, title)
-
-    def __enter__(self) -> Self:
-        self.progress.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.progress.stop()
+        return _Line(self, title)
 
 
 class _Line(Callback):

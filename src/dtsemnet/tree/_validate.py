@@ -10,14 +10,14 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dtsemnet.arrays import Array, Floats
 
-__all__ = ["Scalar", "check_leaves", "class_names", "digest", "feature_names", "floats", "frozen", "labels", "scalars"]
+__all__ = ["Scalar", "Value", "check_leaves", "digest", "floats", "frozen", "labels", "names", "scalars"]
 
 Scalar = str | int | float | bool
 """What a class or a category may be: a value that JSON writes and reads back unchanged."""
@@ -52,25 +52,13 @@ def frozen(array: Kind) -> Kind:
     return array
 
 
-def feature_names(names: Sequence[str] | None, n_features: int) -> tuple[str, ...] | None:
-    """Check the names of the columns."""
-    if names is None:
+def names(name: str, given: Sequence[Scalar] | None, n_columns: int, array: str) -> tuple[Scalar, ...] | None:
+    """Check the names of features or classes, which are the columns of an array."""
+    if given is None:
         return None
-    checked = scalars("feature_names", names)
-    if not all(isinstance(name, str) for name in checked):
-        raise ValueError(f"feature_names must be strings, got {list(checked)[:3]}...; convert them by str.")
-    if len(checked) != n_features:
-        raise ValueError(f"feature_names must be {n_features} names, one per column of weight, got {len(checked)}.")
-    return checked  # type: ignore[return-value]
-
-
-def class_names(names: Sequence[Scalar] | None, n_outputs: int) -> tuple[Scalar, ...] | None:
-    """Check the labels of the classes."""
-    if names is None:
-        return None
-    checked = scalars("class_names", names)
-    if len(checked) != n_outputs:
-        raise ValueError(f"class_names must be {n_outputs} names, one per column of value, got {len(checked)}.")
+    checked = scalars(name, given)
+    if len(checked) != n_columns:
+        raise ValueError(f"{name} must be {n_columns} names, one per column of {array}, got {len(checked)}.")
     return checked
 
 
@@ -122,6 +110,26 @@ def labels(names: Sequence[Scalar]) -> Array:
     array = np.empty(len(names), dtype=object)
     array[:] = names
     return array
+
+
+class Value:
+    """Base of what never changes: its own copy, and equal to another of its class if the fingerprints are equal."""
+
+    def fingerprint(self) -> str:
+        """Hash the content."""
+        raise NotImplementedError
+
+    def __eq__(self, other: object) -> bool:
+        return self.fingerprint() == other.fingerprint() if isinstance(other, type(self)) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint())
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
 
 
 def digest(header: Any, arrays: Mapping[str, Array] = {}) -> str:

@@ -26,7 +26,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dtsemnet.arrays import Array, Bools, Floats
-from dtsemnet.tree._validate import Scalar, digest, scalars
+from dtsemnet.tree._validate import Scalar, Value, digest, scalars
 
 __all__ = ["Column", "Encoder", "Feature", "FeatureKind", "as_array", "is_missing"]
 
@@ -203,7 +203,7 @@ class Feature:
 
 
 @dataclass(frozen=True, eq=False)
-class Encoder:
+class Encoder(Value):
     """Columns in the order in which they are read.
 
     Parameters
@@ -369,12 +369,6 @@ class Encoder:
     def fingerprint(self) -> str:
         """Hash the content."""
         return digest([[repr(vars(column)) for column in self.columns]])
-
-    def __eq__(self, other: object) -> bool:
-        return self.fingerprint() == other.fingerprint() if isinstance(other, Encoder) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(self.fingerprint())
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Encoder, (self.columns,)

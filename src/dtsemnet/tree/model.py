@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from dtsemnet.arrays import Array, Floats, Ints
-from dtsemnet.tree._validate import Scalar, digest
+from dtsemnet.tree._validate import Scalar, Value, digest
 from dtsemnet.tree.encoder import Encoder
 from dtsemnet.tree.tree import Tree
 
@@ -81,7 +81,7 @@ Output = Identity | TanhScale
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Model:
+class Model(Value):
     """Encoder, tree and output map.
 
     Parameters
@@ -227,12 +227,6 @@ class Model:
         from dtsemnet.tree import file
 
         return cls.of(file.read(path))
-
-    def __eq__(self, other: object) -> bool:
-        return self.fingerprint() == other.fingerprint() if isinstance(other, Model) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(self.fingerprint())
 
     def __repr__(self) -> str:
         columns, features = self.encoder.n_columns, self.encoder.n_features

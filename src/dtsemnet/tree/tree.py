@@ -16,7 +16,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from os import PathLike
 from typing import Any, NoReturn, TypeVar
 
@@ -37,7 +37,7 @@ _BLOCK = 1 << 20  # numbers converted at a time: 8 MB
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Tree:
+class Tree(_validate.Value):
     """Hard oblique decision tree with constant, class or linear leaves.
 
     Parameters
@@ -102,8 +102,10 @@ class Tree:
         shapes = {"coef": (*outputs, n_features), "lower": outputs, "upper": outputs}
         for (name, shape), array in zip(shapes.items(), (coef, lower, upper)):
             put[name] = None if array is None else _validate.floats(name, array, shape)
-        put["feature_names"] = _validate.feature_names(feature_names, n_features)
-        put["class_names"] = _validate.class_names(class_names, outputs[1])
+        put["feature_names"] = columns = _validate.names("feature_names", feature_names, n_features, "weight")
+        if wrong := [name for name in columns or () if not isinstance(name, str)]:
+            raise ValueError(f"feature_names must be strings, got {wrong[0]!r}; convert them by str.")
+        put["class_names"] = _validate.names("class_names", class_names, outputs[1], "value")
         _validate.check_leaves(
             put["value"], put["coef"], put["lower"], put["upper"], classes=put["class_names"] is not None
         )
@@ -299,14 +301,6 @@ class Tree:
 
         return from_sklearn(fitted)
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Tree):
-            return NotImplemented
-        return self._fingerprint == other._fingerprint
-
-    def __hash__(self) -> int:
-        return hash(self._fingerprint)
-
     def __repr__(self) -> str:
         if self.class_names is not None:
             shown = [repr(name) for name in self.class_names[:4]] + ["..."] * (len(self.class_names) > 4)
@@ -323,13 +317,7 @@ class Tree:
     def __reduce__(self) -> tuple[Any, ...]:
         arrays = (self.weight, self.bias, self.value, self.coef, self.lower, self.upper)
         # Through __init__, so that what comes out of a pickle is checked and read-only like any other tree.
-        return _make, (self.topology, *arrays, self.feature_names, self.class_names)
-
-    def __copy__(self) -> Tree:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Tree:
-        return self
+        return partial(Tree, feature_names=self.feature_names, class_names=self.class_names), (self.topology, *arrays)
 
     @cached_property
     def _prepared(self) -> tuple[Floats, Floats, Ints]:
@@ -401,11 +389,6 @@ class Tree:
     def _need_classes(self, caller: str) -> None:
         if self.class_names is None:
             raise TypeError(f"{caller} needs a classifier, but this tree has no class_names; use predict or value.")
-
-
-def _make(topology: Topology, *rest: Any) -> Tree:
-    *arrays, feature_names, class_names = rest
-    return Tree(topology, *arrays, feature_names=feature_names, class_names=class_names)
 
 
 def _blocks(rows: Array) -> Iterator[tuple[int, int, Array]]:
