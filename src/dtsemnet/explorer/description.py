@@ -112,15 +112,6 @@ class GivenRows:
             deviation = model.transform(X).std(axis=0, dtype=np.float64)
         self.spread = np.where(np.isfinite(deviation), deviation, 1.0)
 
-    def known(self, column: int) -> Floats:
-        """Return the values of a column that are not missing."""
-        values = self.column[:, column].astype(np.float64)
-        return values[~np.isnan(values)]
-
-    def leaf_means(self) -> Floats:
-        """Compute the mean row of each leaf, in raw columns; 0 for a leaf without rows."""
-        return np.where(self.survey.count[:, None] > 0, self.survey.mean(self.column), 0.0)
-
     def sample(self, max_rows: int) -> dict[str, Any]:
         """Choose the rows to embed, evenly spaced if there are more than ``max_rows``."""
         n_rows, target = self.survey.n_rows, self.survey.target
@@ -187,9 +178,10 @@ def _proofs(report: Any) -> dict[str, Any]:
 
 
 def _image(shape: tuple[int, int], rows: GivenRows | None) -> dict[str, Any]:
-    # float32 is enough for pictures.
-    mean = None if rows is None else pack(rows.leaf_means().astype(np.float32))
-    return {"shape": list(shape), "mean": mean}
+    if rows is None:
+        return {"shape": list(shape), "mean": None}
+    mean = np.where(rows.survey.count[:, None] > 0, rows.survey.mean(rows.column), 0.0)
+    return {"shape": list(shape), "mean": pack(mean.astype(np.float32))}  # precise enough for pictures
 
 
 def _feature(feature: Feature, spread: float) -> dict[str, Any]:
@@ -210,7 +202,7 @@ def _columns(model: Model, rows: GivenRows | None) -> list[dict[str, Any]]:
         }
         entry |= {field: getattr(column, field) for field in ("fill", "center", "scale", "lower", "upper")}
         if column.categories is None:
-            values = np.empty(0) if rows is None else rows.known(index)
+            values = np.empty(0) if rows is None else rows.column[:, index].astype(np.float64)
             weight = view.weight[:, model.encoder.features_of_column[index].start]
             # The slider spans the rows if there are any; else what the encoder, or else the splits, let one guess.
             entry |= _range_of_values(values) or _range_of_column(column) or _range_of_splits(column, weight, view.bias)
@@ -219,6 +211,7 @@ def _columns(model: Model, rows: GivenRows | None) -> list[dict[str, Any]]:
 
 
 def _range_of_values(values: Floats) -> dict[str, Any] | None:
+    values = values[~np.isnan(values)]
     if not len(values):
         return None
     median = float(np.sort(values)[(len(values) - 1) // 2])  # a value that occurs, not the mean of two

@@ -52,13 +52,9 @@ class Head(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, weights: Tensor, x: Tensor, /) -> Tensor:
-        """Compute the output of the network.
+        """Compute the output of the network from inputs ``x`` and the ``weights`` of the leaves, (n_samples, n_leaves).
 
-        Parameters
-        ----------
-        weights : Tensor of shape (n_samples, n_leaves)
-            Weights of the leaves, or their logits if the head does not use a selector.
-        x : Tensor of shape (n_samples, n_features)
+        They are the logits of the leaves if the head does not use a selector.
         """
 
     @abstractmethod

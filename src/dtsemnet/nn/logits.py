@@ -13,7 +13,6 @@ neither the order of the leaves nor a softmax over them.
 from __future__ import annotations
 
 from functools import lru_cache, partial
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -57,18 +56,18 @@ def _logits_by_level(scores: Tensor, topology: Topology) -> Tensor:
     """Go down the tree level by level, with the batch as the last axis so that the inner loops run over rows."""
     if not topology.n_splits:
         return scores.sum(dim=1, keepdim=True)  # zeros that stay in the graph, so that backward() works
-    plan = _level_plan(topology, scores.device)
+    sizes, turns, order = _level_plan(topology, scores.device)
     score = scores.t()
-    margin = torch.split_with_sizes(torch.stack([score, -score], dim=1).relu(), plan.sizes)
+    margin = torch.split_with_sizes(torch.stack([score, -score], dim=1).relu(), sizes)
     frontier, ended = 0 - margin[0].flatten(0, 1), []
-    for violated, turn in zip(margin[1:], plan.turns):
+    for violated, turn in zip(margin[1:], turns):
         if turn is not None:
             leaves, inner = turn
             ended.append(frontier.index_select(0, leaves))
             frontier = frontier.index_select(0, inner)
         frontier = (frontier.unsqueeze(1) - violated).flatten(0, 1)
     if ended:
-        frontier = torch.cat([*ended, frontier]).index_select(0, plan.order)
+        frontier = torch.cat([*ended, frontier]).index_select(0, order)
     return frontier.t()
 
 
@@ -109,19 +108,14 @@ def violation_matrix(topology: Topology, dtype: torch.dtype, device: torch.devic
     return torch.as_tensor(matrix, dtype=dtype, device=device)
 
 
-class _LevelPlan(NamedTuple):
-    """Breadth-first numbers make the splits of a level one slice; a level with leaves picks them and its splits."""
-
-    sizes: list[int]
-    turns: list[tuple[Tensor, Tensor] | None]
-    order: Tensor
-
-
 @lru_cache(maxsize=32)
 @torch.inference_mode(False)
-def _level_plan(topology: Topology, device: torch.device) -> _LevelPlan:
+def _level_plan(
+    topology: Topology, device: torch.device
+) -> tuple[list[int], list[tuple[Tensor, Tensor] | None], Tensor]:
+    """Plan the way down: the splits of each level, which are one slice; what a level with leaves picks; the order."""
     tensor = partial(torch.tensor, device=device)
     turns = [
         (tensor(level.leaves), tensor(level.inner)) if len(level.leaves) else None for level in topology.levels[1:]
     ]
-    return _LevelPlan([len(level.splits) for level in topology.levels], turns, tensor(topology.leaf_order))
+    return [len(level.splits) for level in topology.levels], turns, tensor(topology.leaf_order)

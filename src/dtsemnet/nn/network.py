@@ -123,17 +123,9 @@ class DTSemNet(nn.Module):
         return leaf_logits(self.scores(x), self.topology)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Compute the output that training differentiates.
+        """Compute the output that training differentiates, for inputs (n_samples, n_features).
 
-        Parameters
-        ----------
-        x : Tensor of shape (n_samples, n_features)
-
-        Returns
-        -------
-        Tensor
-            Logits of the classes, (n_samples, n_classes), from a class pool; outputs,
-            (n_samples, n_outputs), from regression leaves.
+        A class pool gives logits of the classes, (n_samples, n_classes), regression leaves (n_samples, n_outputs).
         """
         scores = self.scores(x)
         weigh = self.selector.weigh if self.head.uses_selector else leaf_logits
@@ -187,19 +179,9 @@ def decode(net: DTSemNet, feature_names: Sequence[str] | None = None) -> Tree:
     >>> decode(DTSemNet.classifier(4, 3, max_depth=2)).weight.shape
     (3, 4)
     """
-    weight, bias = net.splits.fold()
-    leaves = net.head.fold()
-    return Tree(
-        net.topology,
-        weight.numpy(),
-        bias.numpy(),
-        leaves.value,
-        leaves.coef,
-        leaves.lower,
-        leaves.upper,
-        feature_names=net.feature_names if feature_names is None else feature_names,
-        class_names=leaves.class_names,
-    )
+    weight, bias = (part.numpy() for part in net.splits.fold())
+    names = net.feature_names if feature_names is None else feature_names
+    return Tree(net.topology, weight, bias, feature_names=names, **net.head.fold()._asdict())
 
 
 def _head(tree: Tree) -> Head:

@@ -19,19 +19,8 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 
 from dtsemnet.arrays import Floats
-from dtsemnet.plot import glyphs
+from dtsemnet.plot import glyphs, style
 from dtsemnet.plot.layout import NOTE, Contents, Cut, Layout, Room, cut, default_width, lay_out, make_room, note_lines
-from dtsemnet.plot.style import (
-    AMOUNTS,
-    FAINT,
-    GRID,
-    bars_note,
-    class_legend,
-    fit_text,
-    percent,
-    survey_rows,
-    text_width,
-)
 from dtsemnet.tree import LeafSurvey, ReadableView, class_colors, tint
 from dtsemnet.tree.survey import leaf_answers
 from dtsemnet.tree.wording import display_number, fit_condition, fit_sum
@@ -88,7 +77,7 @@ def plot_tree(
     view = ReadableView.of(tree)
     if X is None and y is not None:
         raise ValueError("y was given without X; pass the rows as X too.")
-    survey = None if X is None else survey_rows(view.model, X, y)
+    survey = None if X is None else style.survey_rows(view.model, X, y)
     spread = None if X is None else view.spread(X)
     upper = cut(view.tree.topology, max_depth)
     layout, leaves = lay_out(upper.topology), _Leaves(view, survey, spread, upper)
@@ -189,16 +178,16 @@ class _Leaves:
         if self.view.tree.is_classifier:
             mix = self.average(self.class_share, leaf)
             if mix is None:
-                return [(1.0, GRID)]
+                return [(1.0, style.GRID)]
             colors = class_colors(len(mix))
             order = np.argsort(-mix, kind="stable")
             return [(float(mix[k]), tint(colors[k], strength)) for k in order if mix[k] > 0]
         answer = self.average(self.answer, leaf)
         if answer is None or len(answer) > 1 or not np.isfinite(answer[0]):
-            return [(1.0, GRID)]
+            return [(1.0, style.GRID)]
         low, high = self.range
         level = 0.5 if high == low else float(answer[0] / 2 - low / 2) / (high / 2 - low / 2)
-        return [(1.0, tint(to_hex(colormaps[AMOUNTS](level)), strength))]
+        return [(1.0, tint(to_hex(colormaps[style.AMOUNTS](level)), strength))]
 
     def lines(self, leaf: int, width: float) -> list[str]:
         """Lines of text of a leaf."""
@@ -209,8 +198,8 @@ class _Leaves:
             if mix is None:
                 return [several]
             name = str(tree.class_names[int(np.argmax(mix))])
-            whole = f"{name} {percent(float(mix.max()))}"
-            return [whole if text_width(whole, glyphs.LEAF_FONT) <= width else name]
+            whole = f"{name} {style.percent(float(mix.max()))}"
+            return [whole if style.text_width(whole, glyphs.LEAF_FONT) <= width else name]
         if below.stop - below.start > 1:
             answer = self.average(self.answer, leaf)
             return [several] + ([] if answer is None else [f"mean {_tuple(answer)}"])
@@ -226,7 +215,7 @@ class _Leaves:
         coef, intercept = tree.coef[leaf, 0], float(tree.value[leaf, 0])
         model = fit_sum(
             self.view, coef, intercept, self.sizes[leaf, 0],
-            lambda text: text_width(text, glyphs.SHARE_FONT) <= width, n_lines=3,
+            lambda text: style.text_width(text, glyphs.SHARE_FONT) <= width, n_lines=3,
         )  # fmt: skip
         return [*head, *model]
 
@@ -273,7 +262,7 @@ class _Drawing:
         y = (self.foot(0) + self.room.levels[1].top) / 2
         for child, word, side in zip(self.upper.topology.children[0].tolist(), ("no", "yes"), (-1, 1)):
             x = (self.x(0) + self.x(child)) / 2 + side * 0.12
-            glyphs.write(self.ax, x, y + 0.09, word, 7, color=FAINT, ha="right" if side < 0 else "left")
+            glyphs.write(self.ax, x, y + 0.09, word, 7, color=style.FAINT, ha="right" if side < 0 else "left")
 
     @cached_property
     def sizes(self) -> Floats:
@@ -297,7 +286,7 @@ class _Drawing:
         elif level.split == "terms":
             title = fit_condition(
                 self.view, tree.weight[split], float(tree.bias[split]), size,
-                lambda text: text_width(text, glyphs.TITLE_FONT) <= width - 0.08,
+                lambda text: style.text_width(text, glyphs.TITLE_FONT) <= width - 0.08,
             )  # fmt: skip
             labels, n_terms = self.view.labels, self.room.n_terms
             glyphs.draw_terms(self.ax, x, level.top, width, height, title, size, labels, n_terms, name, marked)
@@ -311,7 +300,7 @@ class _Drawing:
         share, name, marked = self.leaves.share(~leaf), self.leaves.name(leaf), ~leaf in self.marked
         parts, lines = self.leaves.parts(leaf), self.leaves.lines(leaf, level.leaf_width + 0.04)
         if level.leaf == "words":
-            rows = "" if share is None else "no rows" if share == 0 else f"{percent(share)} of rows"
+            rows = "" if share is None else "no rows" if share == 0 else f"{style.percent(share)} of rows"
             glyphs.draw_words(self.ax, x, level.top, level.leaf_width, parts, lines, rows, name, marked)
             return
         word = lines[0].removeprefix("mean ") if level.leaf == "upright" else ""
@@ -324,15 +313,15 @@ class _Drawing:
         root = self.x(0 if has_splits else ~0)
         left = root >= self.room.width / 2 - 0.01
         if self.view.tree.class_names is not None:
-            names = [fit_text(str(name), 1.4, 8) or str(name) for name in self.view.tree.class_names]
+            names = [style.fit_text(str(name), 1.4, 8) or str(name) for name in self.view.tree.class_names]
             level = self.room.levels[0]
             taken = (level.split_width if has_splits else level.leaf_width) / 2
             free = (root if left else self.room.width - root) - taken - 0.1
-            columns = max(1, int(free / (0.32 + max(text_width(name, 8) for name in names[:21]))))
+            columns = max(1, int(free / (0.32 + max(style.text_width(name, 8) for name in names[:21]))))
             below = self.room.levels[1].top if has_splits else 0.0
             rows = max(4, int((self.room.height - below) / 0.165))
             columns = min(columns, -(-min(len(names), 21) // 4))
-            class_legend(
+            style.class_legend(
                 self.ax, names, class_colors(len(names)), limit=min(21, rows * columns), ncols=columns,
                 loc="upper left" if left else "upper right", handlelength=0.9, handleheight=0.9, columnspacing=1.2,
                 borderaxespad=0.6, labelspacing=0.35,
@@ -347,15 +336,15 @@ class _Drawing:
             return
         x, y, width = 0.15 if left else self.room.width - 1.35, self.room.height - 0.34, 1.2
         extent = (x, x + width, y, y + 0.1)
-        self.ax.imshow(np.linspace(0, 1, 128)[None, :], cmap=AMOUNTS, extent=extent, aspect="auto", zorder=4)
+        self.ax.imshow(np.linspace(0, 1, 128)[None, :], cmap=style.AMOUNTS, extent=extent, aspect="auto", zorder=4)
         title = "mean prediction" if self.view.tree.coef is not None else "prediction"
         glyphs.write(self.ax, x, y + 0.18, title, 7, ha="left")
-        glyphs.write(self.ax, x, y - 0.08, display_number(low), 6.5, ha="left", color=FAINT)
-        glyphs.write(self.ax, x + width, y - 0.08, display_number(high), 6.5, ha="right", color=FAINT)
+        glyphs.write(self.ax, x, y - 0.08, display_number(low), 6.5, ha="left", color=style.FAINT)
+        glyphs.write(self.ax, x + width, y - 0.08, display_number(high), 6.5, ha="right", color=style.FAINT)
 
     def note(self) -> None:
         """Explain bars and widths at the foot, as many sentences to a line as fit."""
-        sentences, bars, with_rows = [], bars_note(self.leaves.spread), self.leaves.survey is not None
+        sentences, bars, with_rows = [], style.bars_note(self.leaves.spread), self.leaves.survey is not None
         forms = {level.split for level in self.room.levels} if self.upper.topology.n_splits else set()
         if forms & {"terms", "sticks"}:
             sentences.append(f"Bars: {bars}, to the right if it pushes to the right branch.")
@@ -370,12 +359,13 @@ class _Drawing:
         width, lines = self.room.width - 0.24, [""]
         for sentence in sentences:
             longer = f"{lines[-1]}  {sentence}".strip()
-            if text_width(longer, 6.6) > width and len(lines) < note_lines(self.room.width):
+            if style.text_width(longer, 6.6) > width and len(lines) < note_lines(self.room.width):
                 lines.append(sentence)
             else:
                 lines[-1] = longer
         for row, line in enumerate(reversed(lines)):
-            glyphs.write(self.ax, 0.12, 0.11 + NOTE * row, fit_text(line, width, 6.6), 6.6, ha="left", color=FAINT)
+            text = style.fit_text(line, width, 6.6)
+            glyphs.write(self.ax, 0.12, 0.11 + NOTE * row, text, 6.6, ha="left", color=style.FAINT)
 
 
 def _contents(leaves: _Leaves, max_terms: int, image_shape: tuple[int, int] | None) -> Contents:
