@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -19,12 +20,7 @@ from strategies import MODELS, make_model, trees
 
 def as_itself(model: Model, other: Model, *, exact=True, unit=2.0**-53) -> Artefact:
     """An artefact that answers as another model would."""
-
-    def answer(rows):
-        output = other.predict_proba(rows) if other.is_classifier else other.predict(rows).reshape(len(rows), -1)
-        return Predictions(other.apply(rows), output)
-
-    return Artefact("model", "", exact, answer, unit)
+    return Artefact("model", "", exact, partial(Predictions.of, other), unit)
 
 
 def moved(model: Model, field: str, index: tuple[int, ...], factor: float) -> Model:

@@ -2,13 +2,11 @@
 
 One folder per target holds the exports that can be run (``c``, ``sql``, ``onnx``, ``python``) or
 given to a solver (``smt``, ``milp``); ``readable`` holds what people read. What runs is an
-:class:`Artefact`, compared with the tree before it is returned (``check``, on the rows of
-``probes``).
+:class:`Artefact`, compared with the tree on the rows of ``probes`` before it is returned.
 """
 
-from dtsemnet.export.artefact import Artefact, Drawing, Predictions
+from dtsemnet.export.artefact import Artefact, CheckReport, Drawing, ExportError, Predictions, check_export
 from dtsemnet.export.c import to_c
-from dtsemnet.export.check import CheckReport, ExportError, check_export
 from dtsemnet.export.milp import Milp, to_milp
 from dtsemnet.export.model_json import to_json
 from dtsemnet.export.onnx import to_onnx

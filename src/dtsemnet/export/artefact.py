@@ -1,30 +1,37 @@
-"""What an exporter returns: a program that can be run and was checked, or a drawing that can only be looked at.
+"""What an exporter returns, and the law of exports: an artefact answers as the tree does, or it is refused.
 
-An export is a promise that another program computes what the tree computes, so an
-:class:`Artefact` can be run: ``artefact.answer(rows)`` sends rows through the exported program
+An :class:`Artefact` can be run: ``artefact.answer(rows)`` sends rows through the exported program
 itself (the compiled C file, the database, the ONNX runtime) and returns leaves and outputs.
-:func:`dtsemnet.export.check_export` compares them with the model's, and every exporter
-calls it before it returns the artefact.
+:func:`check_export` compares them with the model's, and every exporter does so before it returns
+the artefact. Readable views compute nothing, so nothing is compared: text and explanations are
+strings, tables are data frames, and a :class:`Drawing` is the file of another program.
 
-Readable views compute nothing, so nothing is compared: text and explanations are strings,
-tables are data frames, and a :class:`Drawing` is the file of another program.
+An exact artefact (Python, C in double, SQL) repeats every operation of the tree, so any
+difference is an error. One that computes scores in another way (float32, ONNX) may send a
+row to the other side of a split only if the score is within the rounding bound
+
+    gamma * (|w| . |x| + |b|),     gamma = (d + 6) u / (1 - (d + 6) u),
+
+``u`` being the unit roundoff of its arithmetic. Such rows are counted and reported; a
+difference anywhere else is refused.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
-from dtsemnet.arrays import Array, Floats, Ints
+import numpy as np
+
+from dtsemnet.arrays import Array, Bools, Floats, Ints
+from dtsemnet.export.probes import probe_rows, read_table
+from dtsemnet.tree import Model, TanhScale
 from dtsemnet.tree.file import write_atomically
 
-if TYPE_CHECKING:
-    from dtsemnet.export.check import CheckReport
-
-__all__ = ["Artefact", "Drawing", "Predictions"]
+__all__ = ["Artefact", "CheckReport", "Drawing", "ExportError", "Predictions", "check_export", "checked"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +44,13 @@ class Predictions:
     """Class probabilities, or the numbers predicted, shape (n_rows, n_outputs)."""
     label: Array | None = None
     """Predicted class names, shape (n_rows,)."""
+
+    @classmethod
+    def of(cls, model: Model, rows: Array) -> Predictions:
+        """What the model itself predicts."""
+        if model.is_classifier:
+            return cls(model.apply(rows), model.predict_proba(rows), model.predict(rows))
+        return cls(model.apply(rows), np.asarray(model.predict(rows), dtype=np.float64).reshape(len(rows), -1))
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,29 +90,179 @@ class Drawing(_File):
 
 @dataclass(frozen=True, repr=False)
 class Artefact(_File):
-    """A tree as a program that can be run.
-
-    Attributes
-    ----------
-    kind : str
-        What it is, such as "C" or "SQL".
-    content : str or bytes
-        The program itself.
-    exact : bool
-        Whether it repeats the tree's arithmetic bit for bit. If not, rows within the rounding bound of a split may
-        take the other side; they are counted in ``report``.
-    answer : callable
-        Sends rows (:func:`dtsemnet.export.probes.read_table` says in which form) through the program.
-    unit : float
-        Unit roundoff of its arithmetic if it is not exact: 2**-53 for doubles, 2**-24 for floats.
-    report : CheckReport or None
-        What the check found; None if nothing here can run the program.
-    """
+    """A tree as a program that can be run."""
 
     exact: bool
+    """Whether it repeats the tree's arithmetic bit for bit. If not, rows within the rounding bound of a split may take
+    the other side; they are counted in ``report``."""
     answer: Callable[[Array], Predictions] = field(repr=False, compare=False)
+    """Sends rows (:func:`dtsemnet.export.probes.read_table` says in which form) through the program."""
     unit: float = 2.0**-53
+    """Unit roundoff of its arithmetic if it is not exact: 2**-53 for doubles, 2**-24 for floats."""
     report: CheckReport | None = field(default=None, compare=False)
+    """What the check found; None if nothing here can run the program."""
 
     def _remark(self) -> str:
         return ", not checked" if self.report is None else f", {self.report}"
+
+
+class ExportError(ValueError):
+    """An artefact disagrees with the tree it was made from."""
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    """What a check found."""
+
+    n_rows: int
+    """Rows compared."""
+    n_near: int
+    """Rows on another side of a split than in the tree, all within the rounding bound; 0 for an exact artefact."""
+    n_beyond: int
+    """Rows left out because their numbers are beyond the range of the artefact's arithmetic."""
+    largest_difference: float
+    """Largest difference of outputs among rows in the same leaf."""
+
+    def __str__(self) -> str:
+        near = f", {self.n_near} on the other side of a split within rounding" if self.n_near else ""
+        beyond = f", {self.n_beyond} beyond the range of its numbers" if self.n_beyond else ""
+        size = f", outputs within {self.largest_difference:.2g}" if self.largest_difference else ""
+        return f"agrees on {self.n_rows:,} rows{near}{beyond}{size}"
+
+
+def check_export(
+    tree: Any, artefact: Artefact, X: Any = None, *, n_rows: int = 1000, random_state: int = 0
+) -> CheckReport:
+    """Compare an artefact with the tree it was made from.
+
+    Parameters
+    ----------
+    tree : Tree, Model or fitted estimator
+    artefact : Artefact
+    X : array_like or data frame, optional
+        Rows to compare, all of them; probes start from them too.
+    n_rows : int, default=1000
+        Number of probes, about: random rows, rows on and beside every hyperplane, extreme values.
+    random_state : int, default=0
+
+    Raises
+    ------
+    ExportError
+        If the artefact disagrees.
+
+    Examples
+    --------
+    >>> from dtsemnet.export import to_python
+    >>> from dtsemnet.tree import Topology, Tree
+    >>> tree = Tree(Topology.complete(1), [[0.1, 0.2]], [-0.3], [[0.0], [1.0]])
+    >>> report = check_export(tree, to_python(tree), [[1.0, 1.0]], n_rows=300)
+    >>> report.n_rows > 300, report.n_near, report.largest_difference
+    (True, 0, 0.0)
+    """
+    if not isinstance(artefact, Artefact):
+        raise TypeError(f"artefact must be a program that can be run, got {artefact!r}, which is only for reading.")
+    model = Model.of(tree)
+    given = None if X is None else read_table(model, X)
+    rows = probe_rows(model, given, n_rows, np.random.default_rng(random_state))
+    if given is not None:
+        rows = np.concatenate([given, rows])
+    features = model.transform(rows)
+    inside = np.ones(len(rows), dtype=bool) if artefact.exact else _in_range(model, features, artefact.unit)
+    kept, features = rows[inside], features[inside]
+    report = _compare(model, artefact, kept, features)
+    return replace(report, n_beyond=int((~inside).sum()))
+
+
+def checked(tree: Any, artefact: Artefact, X: Any = None, *, n_rows: int = 1000) -> Artefact:
+    """Check an artefact and attach the report: the last step of every exporter."""
+    return replace(artefact, report=check_export(tree, artefact, X, n_rows=n_rows))
+
+
+def _compare(model: Model, artefact: Artefact, rows: Array, features: Floats) -> CheckReport:
+    answer, truth = artefact.answer(rows), Predictions.of(model, rows)
+    leaf, output = np.asarray(truth.leaf), np.asarray(truth.output)
+    near = np.zeros(len(rows), dtype=bool) if artefact.exact else _near(model, rows, features, artefact.unit)
+    wrong = np.zeros(len(rows), dtype=bool)
+    if answer.leaf is not None:
+        wrong |= answer.leaf != leaf
+    if answer.label is not None and truth.label is not None:
+        wrong |= np.array([a != b for a, b in zip(answer.label.tolist(), truth.label.tolist())], dtype=bool)
+    largest = 0.0
+    if answer.output is not None:
+        with np.errstate(invalid="ignore"):  # inf - inf: equal, as an output that overflowed is
+            difference = np.where(answer.output == output, 0.0, np.abs(answer.output - output))
+        off = ~(difference <= _tolerance(model, rows, features, leaf, artefact))
+        largest = float(difference[~wrong & ~off.any(axis=1)].max(initial=0.0))
+        wrong |= off.any(axis=1)
+    refused = np.flatnonzero(wrong & ~near)
+    if len(refused):
+        i = int(refused[0])
+        says = {name: values[i] for name, values in vars(answer).items() if values is not None}
+        raise ExportError(
+            f"{artefact.kind} disagrees with the tree on {len(refused)} of {len(rows)} rows, none of them within "
+            f"rounding of a split; the first is {rows[i].tolist()}: the tree reaches leaf {leaf[i]} with output "
+            f"{output[i].tolist()}, the export says {says}."
+        )
+    return CheckReport(len(rows), int(wrong.sum()), 0, largest)
+
+
+def _tolerance(model: Model, rows: Array, features: Floats, leaf: Ints, artefact: Artefact) -> Any:
+    """How far the outputs of rows in the same leaf may differ: not at all if sums are repeated exactly."""
+    tree, unit = model.tree, artefact.unit
+    bound: Any = 0.0
+    if not artefact.exact:
+        size = np.abs(tree.value[leaf])
+        for end in tree.guard:
+            size = np.maximum(size, np.where(np.isfinite(end), np.abs(end), 0.0)[leaf])
+        if tree.coef is not None:
+            size = size + np.einsum("nod,nd->no", np.abs(tree.coef[leaf]), _magnitude(model, rows, features))
+        bound = _rounding(size, tree.n_features, unit)
+    if isinstance(model.output, TanhScale):
+        # tanh is no IEEE operation: libraries differ in the last digits.
+        low, high = np.array(model.output.low), np.array(model.output.high)
+        bound = (high - low) / 2 * bound + 8 * unit * (np.abs(low) + np.abs(high))
+    return bound
+
+
+def _near(model: Model, rows: Array, features: Floats, unit: float) -> Bools:
+    """Whether each row has a split on its path that rounding could cross."""
+    tree = model.tree
+    if not tree.n_splits:
+        return np.zeros(len(rows), dtype=bool)
+    size = _magnitude(model, rows, features) @ np.abs(tree.weight).T + np.abs(tree.bias)
+    close = np.abs(tree.scores(features)) <= _rounding(size, tree.n_features, unit)
+    path = tree.decision_path(features)
+    return np.asarray((np.take_along_axis(close, np.maximum(path, 0), axis=1) & (path >= 0)).any(axis=1))
+
+
+def _magnitude(model: Model, rows: Array, features: Floats) -> Floats:
+    """Size of the numbers a feature is computed from: ``(|x| + |center|) |scale|``, or its own if it is not mapped."""
+    size = np.abs(features)
+    for feature in model.encoder.features:
+        column, k = feature.column, feature.index
+        if feature.kind == "number" and not column.is_identity:
+            x = np.abs(rows[:, feature.column_index].astype(np.float64))
+            x = np.where(np.isnan(x), abs(column.fill), x)
+            shift = abs(column.center * column.scale)
+            clipped = np.isin(features[:, k], [end for end in (column.lower, column.upper) if end is not None])
+            # A number far beyond a clip does not enter the sum: only numbers as large as the clip itself round.
+            mapped = np.maximum(x * abs(column.scale) + shift, size[:, k])
+            size[:, k] = np.where(clipped, size[:, k] + 2 * shift, mapped)
+    return size
+
+
+def _in_range(model: Model, features: Floats, unit: float) -> Bools:
+    """Whether no sum of a row comes near the largest number of the artefact's arithmetic."""
+    tree = model.tree
+    largest = 1e37 if unit > 2.0**-50 else 1e307
+    with np.errstate(over="ignore", invalid="ignore"):
+        size = np.abs(features)
+        sums = [size @ np.abs(tree.weight).T] if tree.n_splits else []
+        sums += [] if tree.coef is None else [size @ np.abs(tree.coef.reshape(-1, tree.n_features)).T]
+        return np.asarray(np.logical_and.reduce([(part < largest).all(axis=1) for part in [size, *sums]]))
+
+
+def _rounding(size: Floats, n_features: int, unit: float) -> Floats:
+    """Bound the rounding error of sums by the size of what they add; underflow may add a little more."""
+    n = n_features + 6
+    return n * unit / (1 - n * unit) * size + n * (2.0**-126 if unit > 2.0**-50 else 2.0**-1022)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-import numpy as np
-
-from dtsemnet.arrays import Array
-from dtsemnet.export.artefact import Artefact, Predictions
-from dtsemnet.export.check import checked
+from dtsemnet.export.artefact import Artefact, Predictions, checked
 from dtsemnet.tree import Model, Tree
 from dtsemnet.tree.file import dumps, loads
 
@@ -40,11 +37,5 @@ def to_json(tree: Any, X: Any = None) -> Artefact:
     model = Model.of(tree)
     text = dumps(tree if isinstance(tree, Tree) else model)
 
-    def answer(rows: Array) -> Predictions:
-        again = Model.of(loads(text))
-        if again.is_classifier:
-            return Predictions(again.apply(rows), again.predict_proba(rows), again.predict(rows))
-        output = np.asarray(again.predict(rows), dtype=np.float64).reshape(len(rows), -1)
-        return Predictions(again.apply(rows), output)
-
+    answer = partial(Predictions.of, Model.of(loads(text)))
     return checked(model, Artefact("JSON", text, exact=True, answer=answer), X)

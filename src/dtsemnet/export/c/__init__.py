@@ -25,10 +25,9 @@ from typing import Any, Literal
 import numpy as np
 
 from dtsemnet.arrays import Floats
-from dtsemnet.export.artefact import Artefact
+from dtsemnet.export.artefact import Artefact, checked
 from dtsemnet.export.c import compiler
 from dtsemnet.export.c.literals import Identifiers, check_name, comment, number_literal, string_literal
-from dtsemnet.export.check import checked
 from dtsemnet.kernels.routing import LANES
 from dtsemnet.tree import Column, Model, TanhScale
 
@@ -253,8 +252,7 @@ class _Writer:
         parts = [self._integers("categories", counts), self._integers("indicator", indicators, "unsigned char")]
         for field in ("fill", "center", "scale"):
             parts.append(self._numbers(field, [getattr(column, field) for column in columns]))
-        lowest = [-math.inf if column.lower is None else column.lower for column in columns]
-        highest = [math.inf if column.upper is None else column.upper for column in columns]
+        lowest, highest = zip(*(column.bounds for column in columns))
         return [*parts, self._numbers("lowest", lowest), self._numbers("highest", highest)]
 
     def _leaves(self) -> list[str]:

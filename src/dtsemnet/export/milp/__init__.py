@@ -17,6 +17,7 @@ are modelled exactly.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,10 +25,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dtsemnet.arrays import Floats, Ints
-from dtsemnet.export.milp.program import Program
 from dtsemnet.tree import Column, Model
 
 __all__ = ["Milp", "to_milp"]
+
+Terms = dict[int, float]
 
 
 @dataclass(frozen=True, repr=False)
@@ -138,7 +140,7 @@ def to_milp(tree: Any, lower: ArrayLike, upper: ArrayLike, *, epsilon: float = 1
         raise ValueError(f"epsilon must lie between 0 and 1, got {epsilon!r}; keep it above the solver's tolerance.")
     if not 0 <= margin < 1:
         raise ValueError(f"margin must lie between 0 and 1, got {margin!r}; 0 keeps the points on a split.")
-    program = Program()
+    program = _Program()
     column, missing, feature = _add_columns(program, model, low, high)
     leaf = [program.variable(f"leaf {k}", 0.0, 1.0, integer=True) for k in range(model.tree.n_leaves)]
     program.row(dict.fromkeys(leaf, 1.0), 1.0, 1.0)
@@ -147,6 +149,102 @@ def to_milp(tree: Any, lower: ArrayLike, upper: ArrayLike, *, epsilon: float = 1
     groups = {"column": column, "missing": missing, "feature": feature, "leaf": leaf, "output": output}
     variables: dict[str, Any] = {name: np.array(group, dtype=np.int64) for name, group in groups.items()}
     return Milp(**program.arrays(), names=tuple(program.names), **variables, epsilon=epsilon, model=model)
+
+
+class _Program:
+    """Variables with bounds, and constraints (rows of the matrix) that may depend on a condition.
+
+    A condition is an affine function of binary variables that is 1 if it holds and 0 if not. "If the condition holds,
+    then ..." is a constraint with a constant that is just large enough to allow everything if it does not hold; the
+    bounds of the variables give that constant.
+    """
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.lower: list[float] = []
+        self.upper: list[float] = []
+        self.integrality: list[int] = []
+        self.rows: list[tuple[Terms, float, float]] = []
+
+    def variable(self, name: str, lower: float, upper: float, *, integer: bool = False) -> int:
+        """Add a variable; return its number."""
+        self.names.append(name)
+        self.lower.append(float(lower))
+        self.upper.append(float(upper))
+        self.integrality.append(int(integer))
+        return len(self.names) - 1
+
+    def row(self, terms: Terms, lower: float, upper: float) -> None:
+        """Add ``lower <= terms <= upper``."""
+        self.rows.append((terms, float(lower), float(upper)))
+
+    def terms(self, variables: Sequence[int], weight: Floats) -> Terms:
+        """Pair variables with their weights, leaving out zeros."""
+        return {variable: float(w) for variable, w in zip(variables, weight) if w != 0}
+
+    def span(self, terms: Terms, constant: float) -> tuple[float, float]:
+        """Bound an affine function by the bounds of its variables; a little too wide rather than too narrow."""
+        low, high, size = constant, constant, abs(constant)
+        for variable, weight in terms.items():
+            ends = sorted((weight * self.lower[variable], weight * self.upper[variable]))
+            low, high, size = low + ends[0], high + ends[1], size + max(abs(ends[0]), abs(ends[1]))
+        slack = (len(terms) + 2) * 2.0**-52 * size if terms else 0.0
+        return low - slack, high + slack
+
+    def equal_if(
+        self,
+        y: int,
+        terms: Terms,
+        constant: float,
+        when: Terms,
+        offset: float,
+        floor: float = -np.inf,
+        ceiling: float = np.inf,
+    ) -> None:
+        """Add: if the condition ``when + offset`` holds, ``y = clip(terms + constant, floor, ceiling)``.
+
+        Two binary variables say that the value lies below the floor, or above the ceiling; they are left out if the
+        bounds of the variables exclude that.
+        """
+        low, high = self.span(terms, constant)
+        if high <= floor or low >= ceiling:  # always clipped
+            terms, constant = {}, floor if high <= floor else ceiling
+            low = high = constant
+        below: Terms = {}
+        above: Terms = {}
+        if low < floor:
+            below = {self.variable(f"{self.names[y]} at its floor", 0.0, 1.0, integer=True): 1.0}
+            self.at_most_if({y: 1.0}, floor, below, 0.0)
+            self.at_most_if({y: -1.0}, -floor, when, offset)
+        if high > ceiling:
+            above = {self.variable(f"{self.names[y]} at its ceiling", 0.0, 1.0, integer=True): 1.0}
+            self.at_most_if({y: -1.0}, -ceiling, above, 0.0)
+            self.at_most_if({y: 1.0}, ceiling, when, offset)
+        # y <= value unless it lies below the floor, y >= value unless it lies above the ceiling
+        self.at_most_if({y: 1.0} | _negative(terms), constant, when | _negative(below), offset)
+        self.at_most_if({y: -1.0} | terms, -constant, when | _negative(above), offset)
+        if below or above:  # only if the condition holds, and not both
+            self.row(below | above | _negative(when), -np.inf, offset)
+
+    def at_most_if(self, terms: Terms, bound: float, when: Terms, offset: float) -> None:
+        """Add: if the condition ``when + offset`` is 1, ``terms <= bound``; no constraint if it is 0 or less."""
+        _, high = self.span(terms, 0.0)
+        room = max(0.0, high - bound)
+        # terms <= bound + room (1 - condition)
+        total = {k: terms.get(k, 0.0) + room * when.get(k, 0.0) for k in terms | when}
+        self.row(total, -np.inf, bound + room * (1.0 - offset))
+
+    def arrays(self) -> dict[str, Any]:
+        """Return the matrix (CSR), the bounds of its rows and of the variables, and which variables are integers."""
+        from scipy.sparse import csr_array
+
+        entries = [(i, j, w) for i, (terms, _, _) in enumerate(self.rows) for j, w in terms.items()]
+        row, column, weight = (np.array(part) for part in zip(*entries))
+        matrix = csr_array((weight, (row, column)), shape=(len(self.rows), len(self.names)))
+        _, row_lower, row_upper = zip(*self.rows)
+        ends = {"row_lower": row_lower, "row_upper": row_upper, "lower": self.lower, "upper": self.upper}
+        arrays = {name: np.array(values) for name, values in ends.items()}
+        return {"A": matrix, "integrality": np.array(self.integrality, dtype=np.int64)} | arrays
 
 
 def _box(model: Model, lower: ArrayLike, upper: ArrayLike) -> tuple[Floats, Floats]:
@@ -167,7 +265,7 @@ def _box(model: Model, lower: ArrayLike, upper: ArrayLike) -> tuple[Floats, Floa
     return low, high
 
 
-def _add_columns(program: Program, model: Model, low: Floats, high: Floats) -> tuple[list[int], list[int], list[int]]:
+def _add_columns(program: _Program, model: Model, low: Floats, high: Floats) -> tuple[list[int], list[int], list[int]]:
     """Add the variables of the columns; return those of columns, missing values and features."""
     columns, indicators, features = [], [], []
     for j, column in enumerate(model.encoder.columns):
@@ -188,7 +286,7 @@ def _add_columns(program: Program, model: Model, low: Floats, high: Floats) -> t
     return columns, indicators, features
 
 
-def _add_number(program: Program, column: Column, x: int, indicator: int) -> int:
+def _add_number(program: _Program, column: Column, x: int, indicator: int) -> int:
     """Add the feature of a numeric column: filled if it is missing, mapped, clipped."""
     if column.is_identity:
         return x
@@ -201,15 +299,13 @@ def _add_number(program: Program, column: Column, x: int, indicator: int) -> int
         program.equal_if(number, {}, filled, {indicator: 1.0}, 0.0)
         terms, constant = {number: 1.0}, 0.0
     low, high = program.span(terms, constant)
-    floor = -np.inf if column.lower is None else column.lower
-    ceiling = np.inf if column.upper is None else column.upper
-    feature = program.variable(f"{column.name} mapped", *np.clip([low, high], floor, ceiling))
-    program.equal_if(feature, terms, constant, {}, 1.0, floor, ceiling)
+    feature = program.variable(f"{column.name} mapped", *np.clip([low, high], *column.bounds))
+    program.equal_if(feature, terms, constant, {}, 1.0, *column.bounds)
     return feature
 
 
 def _add_splits(
-    program: Program, model: Model, feature: list[int], leaf: list[int], epsilon: float, margin: float
+    program: _Program, model: Model, feature: list[int], leaf: list[int], epsilon: float, margin: float
 ) -> None:
     tree = model.tree
     first, last = tree.topology.spans
@@ -227,7 +323,7 @@ def _add_splits(
         program.row(terms | left, -np.inf, above - margin - constant)
 
 
-def _add_output(program: Program, model: Model, feature: list[int], leaf: list[int], o: int) -> int:
+def _add_output(program: _Program, model: Model, feature: list[int], leaf: list[int], o: int) -> int:
     tree = model.tree
     floor, ceiling = (end[:, o] for end in tree.guard)
     name = f"output {o}"
@@ -242,3 +338,7 @@ def _add_output(program: Program, model: Model, feature: list[int], leaf: list[i
     for k, (terms, constant) in enumerate(linear):
         program.equal_if(y, terms, constant, {leaf[k]: 1.0}, 0.0, float(floor[k]), float(ceiling[k]))
     return y
+
+
+def _negative(terms: Terms) -> Terms:
+    return {variable: -weight for variable, weight in terms.items()}

@@ -25,8 +25,7 @@ from typing import Any
 import numpy as np
 
 from dtsemnet.arrays import Array, Floats, Ints
-from dtsemnet.export.artefact import Artefact, Predictions
-from dtsemnet.export.check import checked
+from dtsemnet.export.artefact import Artefact, Predictions, checked
 from dtsemnet.export.onnx.encoder import encode, feed, input_names, missing_word
 from dtsemnet.export.onnx.graph import ML, Graph, load_runtime, require_onnx
 from dtsemnet.tree import Identity, Model, TanhScale, Tree, raw_view

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dtsemnet.arrays import Array
-from dtsemnet.export.check import ExportError
+from dtsemnet.export.artefact import ExportError
 
 __all__ = ["Graph", "Run", "load_runtime", "require_onnx"]
 

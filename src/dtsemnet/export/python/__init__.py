@@ -11,15 +11,13 @@ happens to be installed.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from dtsemnet.arrays import Array, Floats
-from dtsemnet.export.artefact import Artefact, Predictions
-from dtsemnet.export.check import checked
+from dtsemnet.export.artefact import Artefact, Predictions, checked
 from dtsemnet.tree import Column, Model, TanhScale
 
 __all__ = ["to_numpy_function", "to_python"]
@@ -343,8 +341,7 @@ def _column(column: Column) -> dict[str, Any]:
     fields: dict[str, Any] = {"name": column.name, "categories": categories, "missing": column.missing is not None}
     if categories is None:
         fields |= {"fill": column.fill, "center": column.center, "scale": column.scale}
-        fields["lower"] = -math.inf if column.lower is None else column.lower
-        fields["upper"] = math.inf if column.upper is None else column.upper
+        fields["lower"], fields["upper"] = column.bounds
     return fields
 
 

@@ -25,8 +25,7 @@ from typing import Any
 import numpy as np
 
 from dtsemnet.arrays import Array, Floats
-from dtsemnet.export.artefact import Artefact, Predictions
-from dtsemnet.export.check import checked
+from dtsemnet.export.artefact import Artefact, Predictions, checked
 from dtsemnet.tree import Column, Encoder, Model, TanhScale, Tree
 
 __all__ = ["constants_of", "symbols_of", "to_smt2"]

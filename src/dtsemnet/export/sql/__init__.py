@@ -20,8 +20,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from dtsemnet.arrays import Array, Floats
-from dtsemnet.export.artefact import Artefact, Predictions
-from dtsemnet.export.check import checked
+from dtsemnet.export.artefact import Artefact, Predictions, checked
 from dtsemnet.export.sql.literals import NAN, acceptance, category, clipped, condition, double, identifier, number
 from dtsemnet.kernels.routing import LANES
 from dtsemnet.tree import Model, TanhScale
