@@ -16,8 +16,7 @@ from numpy.testing import assert_array_equal
 
 from dtsemnet import DTSemNetClassifier, DTSemNetRegressor
 from dtsemnet.export import check_export
-from dtsemnet.export.c import compiler, to_c
-from dtsemnet.export.c.literals import Identifiers, comment, number_literal, string_literal
+from dtsemnet.export.c import Identifiers, comment, compiler, number_literal, string_literal, to_c
 from dtsemnet.export.probes import probe_rows
 from dtsemnet.tree import Column, Encoder, Model, Topology, Tree
 from strategies import MODELS, make_model, trees, wild_points, wild_trees

@@ -13,8 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dtsemnet.export import to_c
-from dtsemnet.export.c import assemble, generate
-from dtsemnet.export.c.literals import KEYWORDS
+from dtsemnet.export.c import KEYWORDS, assemble, generate
 from strategies import MODELS, make_model
 
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]

@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dtsemnet.export import to_text
-from dtsemnet.export.readable.printed_tree import fold_small
+from dtsemnet.export.readable.text import fold_small
 from dtsemnet.tree import Column, Encoder, Model, TanhScale, Topology, Tree
 from dtsemnet.tree.wording import number_text
 from strategies import points, trees, wild_points, wild_trees

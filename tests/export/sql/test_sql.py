@@ -17,8 +17,7 @@ from numpy.testing import assert_array_equal
 
 from dtsemnet import DTSemNetClassifier, DTSemNetRegressor
 from dtsemnet.export import Predictions, check_export
-from dtsemnet.export.sql import ordered_sum, query, to_sql
-from dtsemnet.export.sql.literals import double
+from dtsemnet.export.sql import double, ordered_sum, query, to_sql
 from dtsemnet.tree import Column, Encoder, Model, Topology, Tree
 from strategies import MODELS, make_model, trees, wild_points, wild_trees
 

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from dtsemnet.arrays import Array, Floats
-from dtsemnet.export.readable.text import break_line
+from dtsemnet.export.readable.text import CUT, LONGEST, break_line
 from dtsemnet.tree import Topology, Tree
 from dtsemnet.tree.encoder import is_missing
 from dtsemnet.tree.view import ReadableView
@@ -34,7 +34,6 @@ _DIGITS = 4
 _FLIPS, _CONTRIBUTIONS = 3, 12  # as many are shown of each
 _SMALLEST_SHARE = 0.0005  # below it a share would read 0.0 %
 _WIDTH = 100
-_LONGEST, _CUT = 30, 8  # a question of more terms than the first shows as many as the second
 _TRIES = 60  # doublings of a last bit: from one rounding error to all of a double's digits
 
 
@@ -249,8 +248,8 @@ class _Case:
         tree, view = self.view.tree, self.view
         weight, bias = tree.weight[split], float(tree.bias[split])
         score = float(self.scores(split, self.encoded[None])[0])
-        is_long = np.count_nonzero(weight) > _LONGEST
-        shown = largest_terms(weight, weight * self.features)[:_CUT] if is_long else None
+        is_long = np.count_nonzero(weight) > LONGEST
+        shown = largest_terms(weight, weight * self.features)[:CUT] if is_long else None
         question = write_question(view, weight, bias, Digits.same(len(weight), _DIGITS), shown)
         distance = None
         if self.spread is not None:

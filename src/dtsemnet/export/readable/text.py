@@ -2,21 +2,48 @@
 
 Every split is a question in raw columns, every leaf an answer. A row for which an
 inequality holds takes the branch ``yes``; a point on the hyperplane takes ``no``, as it
-does in the tree. Numbers are rounded for reading. If rows are given, the printed tree is
-compared with the tree itself: the last lines say how many rows it sends to another leaf.
+does in the tree. Numbers are rounded for reading. If rows are given, each split is written
+for the rows that reach it:
+
+* Its digits are the fewest, from 3 up, with which every row takes the same branch as in the tree.
+  They count at the term that moves the score most. The other numbers are rounded to the same
+  decimal place of the score: a weight whose term reaches a tenth as far gets one digit less.
+* A term is small if it moves the score of the rows by less than a share of the score's own
+  spread (both are standard deviations). Folding replaces it by its mean: the bias takes
+  ``w * mean(x)``.
+
+The printed tree is then walked by all rows, with the numbers as printed: the last lines say how
+many of them it sends to another leaf than the tree itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
-from dtsemnet.export.readable.printed_tree import Printed, Printer
-from dtsemnet.tree.view import ReadableView
-from dtsemnet.tree.wording import MOST_DIGITS, number_text
+import numpy as np
 
-__all__ = ["break_line", "to_text"]
+from dtsemnet.arrays import Bools, Floats, Ints
+from dtsemnet.tree import ReadableView
+from dtsemnet.tree.wording import (
+    MOST_DIGITS,
+    Digits,
+    Question,
+    Sum,
+    largest_terms,
+    number_text,
+    write_question,
+    write_sum,
+)  # fmt: skip
 
+__all__ = ["CUT", "LONGEST", "break_line", "fold_small", "to_text"]
+
+_DIGITS = 4  # if no rows say how many are needed
+_FEWEST_DIGITS = 3
+_FEWEST_DIGITS_OF_A_TERM = 2  # one digit would write 0.95 as 1
+_ENOUGH_ROWS = 2000  # to find the largest terms of a long sum
+LONGEST, CUT = 30, 8  # a sum of more terms than the first shows as many as the second
 _ROOM = 40  # columns left to the content of a node, however deep it lies
 
 
@@ -90,12 +117,12 @@ def to_text(
             raise ValueError("output_names is for a regressor; the classes of this tree have names.")
         if isinstance(output_names, str) or len(output_names) != view.tree.n_outputs:
             raise ValueError(f"output_names must name {view.tree.n_outputs} outputs, got {output_names!r}.")
-    printed = Printer(view, X, digits, float(fold), max_terms, output_names).run()
+    printed = _Printer(view, X, digits, float(fold), max_terms, output_names).run()
     notes = _notes(printed)
     return "\n".join([*_lines(printed, width), *([""] if notes else []), *notes])
 
 
-def _lines(printed: Printed, width: int | None) -> list[str]:
+def _lines(printed: _Printed, width: int | None) -> list[str]:
     lines: list[str] = []
     children = printed.view.tree.topology.children.tolist()
     # Node, the text before it on its own line, and the text before the lines below it.
@@ -128,7 +155,7 @@ def break_line(head: str, margin: str, parts: Sequence[str], width: int | None) 
     return [*lines, line]
 
 
-def _notes(printed: Printed) -> list[str]:
+def _notes(printed: _Printed) -> list[str]:
     """Say what holds of the text as a whole."""
     view, notes = printed.view, []
     if view.remark:
@@ -154,7 +181,7 @@ def _notes(printed: Printed) -> list[str]:
     return notes
 
 
-def _routing(printed: Printed) -> str:
+def _routing(printed: _Printed) -> str:
     low, high = printed.digits
     digits = f"{low} digits" if low == high else f"{low} to {high} digits"
     digits = digits if low > 1 or high > 1 else "1 digit"
@@ -165,6 +192,261 @@ def _routing(printed: Printed) -> str:
         rows = "the row reaches" if n == 1 else f"all {n} rows reach"
         return f"{digits}: {rows} the same leaf as in the tree."
     return f"{digits}: {moved} of {_count(n, 'row')} reach{'es' * (moved == 1)} another leaf than in the tree."
+
+
+@dataclass(frozen=True)
+class _Printed:
+    """A tree in words, and what is known of them."""
+
+    view: ReadableView
+    questions: list[Question]
+    leaf_lines: list[list[tuple[str, ...]]]
+    """For each leaf the pieces of its lines: one line, or one per named output."""
+    digits: tuple[int, int]
+    """Fewest and most digits of a split."""
+    n_folded: int
+    n_terms: int
+    n_rows: int
+    n_moved: int | None
+    """Rows that the printed tree sends to another leaf, None without rows."""
+    output_error: float | None
+    """Largest difference between an output as printed and the tree's, if leaves are linear."""
+
+
+class _Printer:
+    """Writes the nodes of one tree; arguments as in :func:`to_text`."""
+
+    def __init__(
+        self,
+        view: ReadableView,
+        X: Any,
+        digits: int | None,
+        fold: float,
+        max_terms: int | None,
+        names: Sequence[str] | None,
+    ) -> None:
+        self.view, self.tree, self.digits, self.fold, self.max_terms = view, view.tree, digits, fold, max_terms
+        self.names = names
+        self.used: list[int] = []
+        self.n_folded = self.n_terms = 0
+        self.rows: Floats | None = None
+        if X is not None:
+            leaf = view.model.apply(X)
+            order = np.argsort(leaf, kind="stable")
+            self.rows, self.leaf = view.rows(X)[order], leaf[order]
+            self.start = np.searchsorted(self.leaf, np.arange(self.tree.n_leaves + 1))
+            self.encoded = np.asarray(view.model.transform(X))[order]
+
+    def run(self) -> _Printed:
+        questions = [self.split(i) for i in range(self.tree.n_splits)]
+        sums = self.sums()
+        leaves = [self.leaf_lines(leaf, sums) for leaf in range(self.tree.n_leaves)]
+        digits = (min(self.used, default=_DIGITS), max(self.used, default=_DIGITS))
+        moved = error = None
+        if self.rows is not None and len(self.rows):
+            moved = int((self.walk(questions) != self.leaf).sum())
+            error = self.output_error(sums)
+        n_rows = 0 if self.rows is None else len(self.rows)
+        return _Printed(self.view, questions, leaves, digits, self.n_folded, self.n_terms, n_rows, moved, error)
+
+    def split(self, split: int) -> Question:
+        weight, bias = self.tree.weight[split], float(self.tree.bias[split])
+        first, last = (int(span[split]) for span in self.tree.topology.spans)
+        rows = self.slice(first, last)
+        weight, bias, folded = self.folded(weight, bias, rows)
+        shown = self.shown(weight, rows)
+        if rows is None or self.digits is not None:
+            self.used.append(self.digits or _DIGITS)
+            return write_question(self.view, weight, bias, self.plain(), shown)
+        if folded:
+            yes = Sum(weight, bias, (), 0)(rows) > 0
+        else:
+            middle = self.tree.topology.children[split, 0]
+            middle = self.tree.topology.spans[1][middle] if middle >= 0 else ~middle + 1
+            yes = self.leaf[self.start[first] : self.start[last]] >= middle
+        question, digits = _choose_digits(self.view, weight, bias, rows, yes, shown)
+        self.used.append(digits)
+        return question
+
+    def sums(self) -> list[list[Sum]]:
+        """Write the linear models of all leaves, one for each output; none if leaves are constant."""
+        coef, value = self.tree.coef, self.tree.value.tolist()
+        if coef is None:
+            return []
+        return [
+            [self.sum(weight, bias, leaf) for weight, bias in zip(coef[leaf], value[leaf])]
+            for leaf in range(self.tree.n_leaves)
+        ]
+
+    def sum(self, weight: Floats, bias: float, leaf: int) -> Sum:
+        rows = self.slice(leaf, leaf + 1)
+        weight, bias, _ = self.folded(weight, bias, rows)
+        digits = self.plain() if rows is None or self.digits is not None else _aligned(weight, bias, rows, _DIGITS)
+        return write_sum(self.view, weight, bias, digits, self.shown(weight, rows))
+
+    def leaf_lines(self, leaf: int, sums: list[list[Sum]]) -> list[tuple[str, ...]]:
+        tree = self.tree
+        if tree.class_names is not None:
+            lines = [[_classes(tree.class_names, tree.value[leaf])]]
+        else:
+            outputs = [self.output_parts(leaf, o, sums) for o in range(tree.n_outputs)]
+            lines = [_together(outputs)]
+            if self.names is not None:  # each output on a line of its own
+                lines = [[f"{name} = {parts[0]}", *parts[1:]] for name, parts in zip(self.names, outputs)]
+        if self.rows is not None:
+            n_rows = int(self.start[leaf + 1] - self.start[leaf])
+            lines[-1].append(f" [{n_rows} row{'' if n_rows == 1 else 's'}]")
+        return [tuple(parts) for parts in lines]
+
+    def output_parts(self, leaf: int, output: int, sums: list[list[Sum]]) -> list[str]:
+        tree, digits = self.tree, self.digits or _DIGITS
+        parts = list(sums[leaf][output].parts) if sums else [number_text(float(tree.value[leaf, output]), digits)]
+        ends = [None if end is None else number_text(end[leaf, output], digits) for end in (tree.lower, tree.upper)]
+        if ends != [None, None]:
+            parts.append(f"within [{ends[0] or '-inf'}, {ends[1] or 'inf'}]")
+        return parts
+
+    def walk(self, questions: list[Question]) -> Ints:
+        """Find the leaf of each row by the questions as printed."""
+        assert self.rows is not None
+        reached = np.zeros(len(self.rows), dtype=np.int64)
+        todo = [(0 if questions else -1, np.arange(len(self.rows)))]
+        while todo:
+            node, members = todo.pop()
+            if node < 0:
+                reached[members] = ~node
+            elif len(members):
+                yes = questions[node](self.rows[members])
+                left, right = self.tree.topology.children[node].tolist()
+                todo += [(left, members[~yes]), (right, members[yes])]
+        return reached
+
+    def output_error(self, sums: list[list[Sum]]) -> float | None:
+        if not sums or any(equation.n_hidden for leaf in sums for equation in leaf):
+            return None
+        assert self.rows is not None
+        truth = self.view.model.tree.predict(self.encoded).reshape(len(self.rows), -1)
+        worst, (lower, upper) = 0.0, self.tree.guard
+        for leaf, equations in enumerate(sums):
+            rows, wanted = self.slice(leaf, leaf + 1), truth[self.start[leaf] : self.start[leaf + 1]]
+            for o, equation in enumerate(equations):
+                if rows is not None and len(rows):
+                    printed = np.clip(equation(rows), lower[leaf, o], upper[leaf, o])
+                    worst = max(worst, float(np.abs(printed - wanted[:, o]).max()))
+        return worst
+
+    def slice(self, first: int, last: int) -> Floats | None:
+        """Give the rows that reach the leaves from first up to last."""
+        return None if self.rows is None else self.rows[self.start[first] : self.start[last]]
+
+    def plain(self) -> Digits:
+        return Digits.same(self.tree.n_features, self.digits or _DIGITS)
+
+    def folded(self, weight: Floats, bias: float, rows: Floats | None) -> tuple[Floats, float, int]:
+        self.n_terms += int(np.count_nonzero(weight))
+        if rows is None:
+            return weight, bias, 0
+        rest = fold_small(weight, bias, rows, self.fold)
+        self.n_folded += rest.n_folded
+        return rest
+
+    def shown(self, weight: Floats, rows: Floats | None) -> list[int] | None:
+        """List the terms to show if a sum is too long: the largest, largest first."""
+        n_terms = int(np.count_nonzero(weight))
+        limit = self.max_terms or (n_terms if n_terms <= LONGEST else CUT)
+        if n_terms <= limit:
+            return None
+        some = None if rows is None else rows[:: len(rows) // _ENOUGH_ROWS + 1]
+        return largest_terms(weight, _spread(weight, some))[:limit]
+
+
+def _together(outputs: list[list[str]]) -> list[str]:
+    """Write several outputs as one vector."""
+    if len(outputs) == 1:
+        return outputs[0]
+    ends = [","] * (len(outputs) - 1) + [")"]
+    parts = [part for output, end in zip(outputs, ends) for part in (*output[:-1], output[-1] + end)]
+    return ["(" + parts[0], *parts[1:]]
+
+
+def _classes(names: tuple[Any, ...], share: Floats) -> str:
+    """Name the class of a leaf, its share and, among three classes or more, the next classes."""
+    order = np.argsort(-share, kind="stable")
+    others = [f"{names[k]}: {_percent(share[k])}" for k in order[1:] if share[k] >= 0.005 and len(names) > 2]
+    shown = [_percent(share[order[0]]), *others[:2], *(["…"] if len(others) > 2 else [])]
+    return f"{names[order[0]]} ({', '.join(shown)})"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %".replace(".0 ", " ")
+
+
+class Folded(NamedTuple):
+    """A linear function without its small terms."""
+
+    weight: Floats
+    bias: float
+    n_folded: int
+
+
+def _choose_digits(
+    view: ReadableView, weight: Floats, bias: float, rows: Floats, yes: Bools, shown: list[int] | None
+) -> tuple[Question, int]:
+    """Write a split with the fewest digits with which the rows answer as given, or with all that a double has."""
+    for digits in range(_FEWEST_DIGITS, MOST_DIGITS + 1):
+        question = write_question(view, weight, bias, _aligned(weight, bias, rows, digits), shown)
+        if np.array_equal(question(rows), yes):
+            break
+    return question, digits
+
+
+def _aligned(weight: Floats, bias: float, rows: Floats, digits: int) -> Digits:
+    """Choose digits of each weight and the bias so that all terms are rounded to the same decimal place of the sum.
+
+    Examples
+    --------
+    >>> _aligned(np.array([0.5, 0.5]), 1234.5, np.array([[100.0, 1.0]]), 3)
+    Digits(weight=array([3, 2]), bias=5, threshold=3)
+    """
+    reach = np.abs(rows).max(axis=0, initial=0.0)
+    with np.errstate(divide="ignore"):  # a term that never moves the score has order -inf
+        order = np.floor(np.log10(np.abs(weight)) + np.log10(reach))
+        constant = np.floor(np.log10(abs(bias)))
+    top = order.max(initial=-np.inf)
+    if digits >= MOST_DIGITS or not np.isfinite(top):  # all digits, or no rows to align to
+        return Digits.same(len(weight), digits)
+    wanted = np.clip(digits + order - top, _FEWEST_DIGITS_OF_A_TERM, MOST_DIGITS).astype(np.int64)
+    return Digits(wanted, int(np.clip(digits + constant - top, _FEWEST_DIGITS_OF_A_TERM, MOST_DIGITS)), digits)
+
+
+def _spread(weight: Floats, rows: Floats | None) -> Floats:
+    """Say how much each term moves the sum: its standard deviation over the rows; without rows, its weight."""
+    if rows is None or len(rows) < 2:
+        return np.abs(weight)
+    with np.errstate(over="ignore", invalid="ignore"):
+        size = np.abs(weight) * rows.std(axis=0)
+    return np.where(np.isfinite(size), size, np.inf)
+
+
+def fold_small(weight: Floats, bias: float, rows: Floats, fold: float) -> Folded:
+    """Leave out terms whose spread is below a share of the sum's spread, never the largest.
+
+    Examples
+    --------
+    >>> rows = np.array([[0.0, 1.0], [10.0, 1.1]])
+    >>> fold_small(np.array([1.0, 2.0]), -5.0, rows, 0.1)
+    Folded(weight=array([1., 0.]), bias=-2.9, n_folded=1)
+    """
+    if fold == 0 or len(rows) < 2:
+        return Folded(weight, bias, 0)
+    size = _spread(weight, rows)
+    with np.errstate(over="ignore", invalid="ignore"):
+        typical = float(Sum(weight, bias, (), 0)(rows).std())
+        small = (size < fold * typical) & (weight != 0) & (size < size.max(initial=0.0))
+        moved = bias + float(weight[small] @ rows[:, small].mean(axis=0))
+    if not np.isfinite(moved):  # numbers too large to speak of a spread
+        return Folded(weight, bias, 0)
+    return Folded(np.where(small, 0.0, weight), moved, int(small.sum()))
 
 
 def _count(n: int, word: str) -> str:
