@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dtsemnet.export import ExportError, check_export
-from dtsemnet.export.onnx import to_onnx
-from dtsemnet.export.onnx.encoder import feed, input_names
+from dtsemnet.export.onnx import feed, input_names, to_onnx
 from dtsemnet.export.probes import probe_rows
 from dtsemnet.tree import Column, Encoder, Model, Topology, Tree
 from strategies import MODELS, make_model, points, trees, wild_trees
