@@ -50,7 +50,8 @@ class Predictions:
         """What the model itself predicts."""
         if model.is_classifier:
             return cls(model.apply(rows), model.predict_proba(rows), model.predict(rows))
-        return cls(model.apply(rows), np.asarray(model.predict(rows), dtype=np.float64).reshape(len(rows), -1))
+        output = np.asarray(model.predict(rows), dtype=np.float64)
+        return cls(model.apply(rows), output.reshape(len(rows), model.tree.n_outputs))
 
 
 @dataclass(frozen=True, repr=False)
