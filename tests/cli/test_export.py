@@ -11,7 +11,7 @@ import pytest
 
 from cli.conftest import Run
 from dtsemnet.cli.export import FORMS
-from dtsemnet.export import check, to_python
+from dtsemnet.export import artefact, to_python
 from dtsemnet.tree import read
 
 
@@ -53,9 +53,9 @@ def test_name_begins_names_in_c_and_is_the_table_in_sql(run: Run) -> None:
 
 def test_an_export_that_disagrees_is_not_written(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
-        raise check.ExportError("Python disagrees with the tree")
+        raise artefact.ExportError("Python disagrees with the tree")
 
-    monkeypatch.setattr(check, "check_export", refuse)
+    monkeypatch.setattr(artefact, "check_export", refuse)
     assert "disagrees" in run("export", "@wine.json", "--to", "python", "--out", "tree.py", code=1).stderr
     assert not Path("tree.py").exists()
 
