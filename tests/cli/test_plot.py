@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -11,7 +12,7 @@ from cli.conftest import Run
 from dtsemnet.cli.plot import Picture
 
 
-@pytest.mark.parametrize("picture", Picture)
+@pytest.mark.parametrize("picture", get_args(Picture))
 @pytest.mark.parametrize(("name", "table"), [("people", "people"), ("bare", "ab")])
 def test_pictures(picture: str, name: str, table: str, run: Run) -> None:
     done = run("plot", f"@{name}.json", picture, "--data", f"@{table}.csv", "--out", "figure.png")

@@ -7,9 +7,8 @@ its own result with the tree and refuses one that disagrees.
 from __future__ import annotations
 
 import importlib
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import typer
 
@@ -25,20 +24,9 @@ dtsemnet export model.json --to python --out tree.py --force
 """
 
 
-class FormName(StrEnum):
-    """Forms, as the option ``--to`` names them."""
-
-    C = "c"
-    C_FLOAT = "c-float"
-    PYTHON = "python"
-    NUMPY = "numpy"
-    SQL = "sql"
-    ONNX = "onnx"
-    ONNX_NETWORK = "onnx-network"
-    JSON = "json"
-    DOT = "dot"
-    SMT2 = "smt2"
-    TEXT = "text"
+FormName: TypeAlias = Literal[
+    "c", "c-float", "python", "numpy", "sql", "onnx", "onnx-network", "json", "dot", "smt2", "text"
+]
 
 
 class Form(NamedTuple):
@@ -53,18 +41,18 @@ class Form(NamedTuple):
     """Argument of the function that ``--name`` sets."""
 
 
-FORMS = {
-    FormName.C: Form("to_c", {}, "C99, no allocation", name="name"),
-    FormName.C_FLOAT: Form("to_c", {"number": "float"}, "C99 in single precision", name="name"),
-    FormName.PYTHON: Form("to_python", {}, "Python without dependencies"),
-    FormName.NUMPY: Form("to_numpy_function", {}, "Python with numpy"),
-    FormName.SQL: Form("to_sql", {}, "one SQL expression", name="table"),
-    FormName.ONNX: Form("to_onnx", {"form": "tree"}, "ONNX, tree operators"),
-    FormName.ONNX_NETWORK: Form("to_onnx", {"form": "network"}, "ONNX, Gemm-ReLU-Gemm, for verifiers"),
-    FormName.JSON: Form("to_json", {}, "JSON for other programs"),
-    FormName.DOT: Form("to_dot", {}, "Graphviz"),
-    FormName.SMT2: Form("to_smt2", {}, "SMT-LIB, for solvers"),
-    FormName.TEXT: Form("to_text", {}, "rules to read"),
+FORMS: dict[FormName, Form] = {
+    "c": Form("to_c", {}, "C99, no allocation", name="name"),
+    "c-float": Form("to_c", {"number": "float"}, "C99 in single precision", name="name"),
+    "python": Form("to_python", {}, "Python without dependencies"),
+    "numpy": Form("to_numpy_function", {}, "Python with numpy"),
+    "sql": Form("to_sql", {}, "one SQL expression", name="table"),
+    "onnx": Form("to_onnx", {"form": "tree"}, "ONNX, tree operators"),
+    "onnx-network": Form("to_onnx", {"form": "network"}, "ONNX, Gemm-ReLU-Gemm, for verifiers"),
+    "json": Form("to_json", {}, "JSON for other programs"),
+    "dot": Form("to_dot", {}, "Graphviz"),
+    "smt2": Form("to_smt2", {}, "SMT-LIB, for solvers"),
+    "text": Form("to_text", {}, "rules to read"),
 }
 
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 import shlex
 import sys
 import time
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -32,21 +31,6 @@ dtsemnet fit train.csv --target y --test test.csv --seed 1 --json
 """
 
 
-class TaskOption(StrEnum):
-    """What is predicted, as the option ``--task`` names it."""
-
-    AUTO = "auto"
-    CLASSIFICATION = "classification"
-    REGRESSION = "regression"
-
-
-class LeafOption(StrEnum):
-    """Leaves of a regression tree, as the option ``--leaf`` names them."""
-
-    LINEAR = "linear"
-    CONSTANT = "constant"
-
-
 def run(
     data: Annotated[
         Path | None, typer.Argument(help="CSV or Parquet file with a header. Without one: iris.", metavar="DATA")
@@ -56,7 +40,9 @@ def run(
         int | None, typer.Option(help="Splits on each path: 4 by default, 2 for iris.", min=0, max=20, metavar="N")
     ] = None,
     out: Annotated[Path, typer.Option(help="Model file to write.", metavar="FILE")] = Path("model.json"),
-    task: Annotated[TaskOption, typer.Option(help="auto: decided by the target.")] = TaskOption.AUTO,
+    task: Annotated[
+        Literal["auto", "classification", "regression"], typer.Option(help="auto: decided by the target.")
+    ] = "auto",
     seed: Annotated[int, typer.Option(help="Same seed, same tree, to the bit.", min=0, metavar="N")] = 0,
     test: Annotated[
         Path | None,
@@ -75,7 +61,9 @@ def run(
     categorical: Annotated[
         list[str] | None, typer.Option(help="Read a column of numbers as categories; repeatable.", metavar="COLUMN")
     ] = None,
-    leaf: Annotated[LeafOption | None, typer.Option(help="Leaves for regression; linear by default.")] = None,
+    leaf: Annotated[
+        Literal["linear", "constant"] | None, typer.Option(help="Leaves for regression; linear by default.")
+    ] = None,
     n_init: Annotated[
         int | None, typer.Option(help="Starts; by default one for each of four settings.", min=1, metavar="N")
     ] = None,
@@ -99,7 +87,7 @@ def run(
         from dtsemnet.cli.tables import read_split_table
 
         table = read_split_table(
-            data, target, task=task.value, test=test, test_fraction=test_fraction, validation=validation,
+            data, target, task=task, test=test, test_fraction=test_fraction, validation=validation,
             drop=drop or [], categorical=categorical or [], seed=seed,
         )  # fmt: skip
         for text in table.train.remarks:
@@ -117,14 +105,14 @@ def run(
         _show(table, figures, data, out, linear=getattr(estimator, "leaf", None) == "linear")
 
 
-def _task_options(task: str, leaf: LeafOption | None, *, balanced: bool) -> dict[str, Any]:
+def _task_options(task: str, leaf: str | None, *, balanced: bool) -> dict[str, Any]:
     """Options that only one of the two estimators has; given for the other they are refused, not ignored."""
     if task == "regression" and balanced:
         raise ValueError("--balanced weighs classes, but this is regression; add --task classification if it is not.")
     if task == "classification" and leaf is not None:
         raise ValueError("--leaf is for regression, but this is classification; add --task regression if it is not.")
     if task == "regression":
-        return {"leaf": (leaf or LeafOption.LINEAR).value}
+        return {"leaf": leaf or "linear"}
     return {"class_weight": "balanced"} if balanced else {}
 
 

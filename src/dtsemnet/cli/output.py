@@ -8,6 +8,7 @@ existing one is replaced only with ``--force``.
 
 from __future__ import annotations
 
+import difflib
 import functools
 import importlib
 import io
@@ -29,12 +30,14 @@ from rich.table import Table
 __all__ = [
     "ModelArgument",
     "TargetOption",
+    "check_columns",
     "check_output",
     "check_picture",
     "columns",
     "counted",
     "guarded",
     "interruptible",
+    "listed",
     "number",
     "print_json",
     "quoted",
@@ -154,6 +157,16 @@ def columns(
     _console().print(table)
 
 
+def check_columns(names: Iterable[str], known: Iterable[str], option: str, owner: str = "the table") -> None:
+    """Refuse a name that is no column, and suggest one that is."""
+    known = list(known)
+    for name in names:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {quoted(near[0])}?" if near else f"there are {listed(known)}."
+            raise ValueError(f"{option} {quoted(name)} is no column of {owner}; {hint}")
+
+
 def check_output(path: Path | None, *, force: bool, what: str = "--out") -> None:
     """Refuse, before any work is done, a file that could not be written or must not be replaced."""
     if path is None:
@@ -199,6 +212,12 @@ def require(name: str, *, extra: str, verb: str) -> Any:
 def quoted(name: object) -> str:
     """Quote a name, as errors show it."""
     return f"'{name}'"
+
+
+def listed(names: Iterable[str]) -> str:
+    """List the first names of many."""
+    names = [quoted(name) for name in names]
+    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
 
 
 def counted(count: int, noun: str) -> str:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
@@ -24,13 +23,7 @@ dtsemnet plot model.json importance --out importance.png
 """
 
 
-class Picture(StrEnum):
-    """What can be drawn."""
-
-    TREE = "tree"
-    REGIONS = "regions"
-    LEAVES = "leaves"
-    IMPORTANCE = "importance"
+Picture: TypeAlias = Literal["tree", "regions", "leaves", "importance"]
 
 
 def run(
@@ -64,23 +57,23 @@ def _draw(picture: Picture, loaded: Loaded, table: ModelRows | None, row: int | 
     """Draw a picture; those that cannot be drawn without rows are refused if there is no table."""
     from dtsemnet.plot import plot_importance, plot_leaves, plot_regions, plot_tree
 
-    model, estimator = loaded.model, loaded.estimator() if picture == Picture.IMPORTANCE else None
-    needs_rows = row is not None if picture == Picture.TREE else estimator is None
+    model, estimator = loaded.model, loaded.estimator() if picture == "importance" else None
+    needs_rows = row is not None if picture == "tree" else estimator is None
     if table is None and needs_rows:
-        what = "path of a row" if picture == Picture.TREE else picture
+        what = "path of a row" if picture == "tree" else picture
         raise ValueError(f"the picture '{what}' needs rows: add --data FILE.")
     X: Any = None if table is None else table.X
     y = None if table is None else table.y
     match picture:
-        case Picture.TREE:
+        case "tree":
             if row is not None and row >= len(X):
                 raise ValueError(f"--row {row} does not exist: the table has rows 0 to {len(X) - 1}.")
             return plot_tree(model, X, y, x=None if row is None else X.iloc[[row]])
-        case Picture.REGIONS:
+        case "regions":
             return plot_regions(model, X, y, features=along or _important(loaded))
-        case Picture.LEAVES:
+        case "leaves":
             return plot_leaves(model, X, y)
-        case Picture.IMPORTANCE:  # the file of a bare tree does not state it; rows do
+        case "importance":  # the file of a bare tree does not state it; rows do
             return plot_importance(model, X) if estimator is None else plot_importance(estimator)
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dtsemnet.cli.output import ModelArgument, check_output, counted, print_json, quoted, require, say
+from dtsemnet.cli.output import ModelArgument, check_columns, check_output, counted, print_json, quoted, require, say
 
 __all__ = ["EXAMPLES", "run"]
 
@@ -60,9 +60,7 @@ def _answers(model: Any, table: Any, *, proba: bool, leaf: bool, keep: list[str]
     import numpy as np
 
     pandas = require("pandas", extra="data", verb="dtsemnet predict")
-    unknown = [name for name in keep if name not in table.frame.columns]
-    if unknown:
-        raise ValueError(f"--keep {quoted(unknown[0])} is no column of the table.")
+    check_columns(keep, table.frame.columns, "--keep")
     kept: dict[str, Any] = {name: table.frame[name].to_numpy() for name in keep}
     added: dict[str, Any] = {}
     predicted = np.asarray(model.predict(table.X))

@@ -8,7 +8,6 @@ that is text in training is always read as text, so that ``7`` is then the text 
 
 from __future__ import annotations
 
-import difflib
 import gzip
 import io
 import re
@@ -21,7 +20,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from dtsemnet.arrays import Array
-from dtsemnet.cli.output import counted, quoted, require
+from dtsemnet.cli.output import check_columns, counted, listed, quoted, require
 
 __all__ = [
     "LabelledRows",
@@ -106,9 +105,7 @@ def read_split_table(
         target, name = "species", "iris, a table embedded in scikit-learn"
     else:
         whole = read_table(data, text=categorical)
-        unknown = [column for column in categorical if column not in whole.columns]
-        if unknown:
-            raise ValueError(f"--categorical {quoted(unknown[0])} is no column of {data}.")
+        check_columns(categorical, whole.columns, "--categorical")
         frame, y, dropped = take_target(whole, target)
         X, remarks = prepare(frame, drop=drop)
         table, name = LabelledRows(X, y, tuple(X.columns), (*dropped, *remarks)), str(data)
@@ -168,11 +165,8 @@ def _read_csv(pandas: Any, path: Path, dtype: dict[str, type]) -> Any:
 def take_target(frame: Any, target: str | None) -> tuple[Any, Any, tuple[str, ...]]:
     """Separate the target from the columns; rows without a target are dropped, and a remark says so."""
     if target is None:
-        raise ValueError(f"--target is missing: which column is to be predicted? There are {_some(frame.columns)}.")
-    if target not in frame.columns:
-        near = difflib.get_close_matches(target, list(frame.columns), n=1)
-        hint = f"did you mean {quoted(near[0])}?" if near else f"there are {_some(frame.columns)}."
-        raise ValueError(f"--target {quoted(target)} is no column of the table; {hint}")
+        raise ValueError(f"--target is missing: which column is to be predicted? There are {listed(frame.columns)}.")
+    check_columns([target], frame.columns, "--target")
     absent = frame[target].isna().to_numpy()
     remarks: tuple[str, ...] = ()
     if absent.any():
@@ -227,9 +221,7 @@ def task_of(y: Array, option: str = "auto") -> tuple[TaskName, str]:
 
 def prepare(frame: Any, *, drop: Sequence[str] = ()) -> tuple[Any, tuple[str, ...]]:
     """Choose and convert the columns to fit a tree to; returns them and remarks."""
-    unknown = [name for name in drop if name not in frame.columns]
-    if unknown:
-        raise ValueError(f"--drop {quoted(unknown[0])} is no column; there are {_some(frame.columns)}.")
+    check_columns(drop, frame.columns, "--drop")
     frame, remarks = frame.drop(columns=list(drop)).copy(), []
     for name in list(frame.columns):
         useless = _useless(name, frame[name])
@@ -251,7 +243,7 @@ def pick(frame: Any, names: Sequence[str], path: Path) -> Any:
     absent = [name for name in names if name not in frame.columns]
     if absent:
         raise ValueError(
-            f"{path} has no column {quoted(absent[0])}, which the tree reads; it has {_some(frame.columns)}."
+            f"{path} has no column {quoted(absent[0])}, which the tree reads; it has {listed(frame.columns)}."
         )
     return frame[list(names)]
 
@@ -295,12 +287,6 @@ def _refuse_dates(name: str, values: Any) -> None:
             f"column {quoted(name)} holds dates or times ({seen[0] if seen else values.dtype}); turn it into numbers "
             f"that matter (days since a day, month, weekday), or leave it out by --drop {quoted(name)}."
         )
-
-
-def _some(names: Iterable[str]) -> str:
-    """List the first names of many."""
-    names = [quoted(name) for name in names]
-    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
 
 
 def _hold_out(

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from dtsemnet.cli.output import ModelArgument, check_output, columns, counted, print_json, quoted, remark, say, size_of
+from dtsemnet.cli.output import (
+    ModelArgument,
+    check_columns,
+    check_output,
+    columns,
+    counted,
+    print_json,
+    quoted,
+    remark,
+    say,
+    size_of,
+)
 
 if TYPE_CHECKING:  # imported when the verb runs, so that other verbs start fast
     from dtsemnet.tree import Column, Model
@@ -22,14 +32,6 @@ dtsemnet verify model.json --data data.csv --epsilon 0.01 --epsilon 0.1 --out re
 dtsemnet verify model.json --box age=18:30 --box income=0:20000 --never grant
 dtsemnet verify model.json --data data.csv --fix sex=2 --monotone age --output high
 """
-
-
-class Norm(StrEnum):
-    """How distances are measured: the largest change, the sum of changes, or the Euclidean norm."""
-
-    LARGEST = "inf"
-    SUM = "1"
-    EUCLIDEAN = "2"
 
 
 def run(
@@ -54,7 +56,7 @@ def run(
     epsilon: Annotated[
         list[float] | None, typer.Option(help="Certify that rows keep their class within this distance.", min=0.0)
     ] = None,
-    norm: Annotated[Norm, typer.Option(help="How distances are measured.")] = Norm.LARGEST,
+    norm: Annotated[Literal["inf", "1", "2"], typer.Option(help="How distances are measured.")] = "inf",
     max_rows: Annotated[int, typer.Option(help="Rows to certify, at most, evenly spread.", min=1, metavar="N")] = 500,
     never: Annotated[
         list[str] | None, typer.Option(help="Prove that this class never comes out.", metavar="CLASS")
@@ -92,7 +94,7 @@ def run(
     content = loaded.model
     report = audit(
         content, _domain(content, table, box or [], fix or [], integer or [], margin), X, y, epsilon=epsilon or (),
-        norm=norm.value, never_output=[_label(content, name, "--never") for name in never or ()],
+        norm=norm, never_output=[_label(content, name, "--never") for name in never or ()],
         monotone_in=[_column(content, name, "--monotone").name for name in monotone or ()],
         output=None if output is None else _label(content, output, "--output"), time_limit=time_limit,
     )  # fmt: skip
@@ -160,13 +162,8 @@ def _split(text: str, option: str, form: str) -> tuple[str, str]:
 
 
 def _column(model: Model, name: str, option: str) -> Column:
-    import difflib
-
     columns = {column.name: column for column in model.encoder.columns}
-    if name not in columns:
-        near = difflib.get_close_matches(name, columns, n=1)
-        hint = f"did you mean {quoted(near[0])}?" if near else f"it reads {', '.join(map(quoted, list(columns)[:8]))}."
-        raise ValueError(f"{option} {quoted(name)} is no column of the model; {hint}")
+    check_columns([name], columns, option, "the model")
     return columns[name]
 
 

@@ -26,7 +26,7 @@ from stable_baselines3.common.policies import ActorCriticPolicy
 from stable_baselines3.dqn.policies import DQNPolicy
 
 from dtsemnet.arrays import Array
-from dtsemnet.rl.evaluation import act_by, evaluate
+from dtsemnet.rl.evaluation import Act, act_by, evaluate
 from dtsemnet.rl.training import Clock, Progress, Watch
 from dtsemnet.tree import Model, Tree
 
@@ -96,13 +96,13 @@ def imitate(
     discrete = _is_discrete(made)
     _check_student(student, discrete)
     advise = _advice(teacher, discrete)
-    act: Callable[[Array], Any] = lambda x: advise(x)[0]  # noqa: E731
+    act: Act | None = None
     steps: list[Lesson] = []
     best, best_reward, clock = None, -np.inf, Clock()
     for n in range(n_rounds):
         steps += _walk(made, act, advise, n_steps, seed + n)
         model = _fit(student, steps)
-        act = _follow(model, made)
+        act = act_by(model, made)
         reward = float(np.mean(evaluate(model, env, range(seed + n_rounds, seed + n_rounds + n_episodes))))
         if reward > best_reward:
             best, best_reward = model, reward
@@ -143,8 +143,7 @@ def viper(
     """
     if max_depth < 1:
         raise ValueError(f"max_depth must be at least 1, got {max_depth}.")
-    made = gym.make(env) if isinstance(env, str) else env
-    cart = CART[0] if _is_discrete(made) else CART[1]
+    cart = CART[0] if _is_discrete(gym.make(env) if isinstance(env, str) else env) else CART[1]
     return imitate(teacher, env, cart(max_depth=max_depth, random_state=seed), seed=seed, **options)
 
 
@@ -189,13 +188,14 @@ def _advice(teacher: BaseAlgorithm, discrete: bool) -> Advice:
     return advise
 
 
-def _walk(env: gym.Env[Any, Any], act: Callable[[Array], Any], advise: Advice, n_steps: int, seed: int) -> list[Lesson]:
-    """Walk by ``act`` and record what the teacher would do."""
+def _walk(env: gym.Env[Any, Any], act: Act | None, advise: Advice, n_steps: int, seed: int) -> list[Lesson]:
+    """Walk by ``act``, or by the teacher if it is None, and record what the teacher would do."""
     steps = []
     x, _ = env.reset(seed=seed)
     for _ in range(n_steps):
-        steps.append((np.ravel(x), *advise(x)))
-        x, _, terminated, truncated, _ = env.step(act(x))
+        advised, weight = advise(x)
+        steps.append((np.ravel(x), advised, weight))
+        x, _, terminated, truncated, _ = env.step(advised if act is None else act(np.asarray(x)[np.newaxis])[0])
         if terminated or truncated:
             x, _ = env.reset()
     return steps
@@ -206,8 +206,3 @@ def _fit(student: Any, steps: list[Lesson]) -> Model:
     weight = weight + 1e-6 * max(1.0, float(weight.max()))  # all weights would be 0 if no choice mattered
     fitted = clone(student).fit(X, action, weight)
     return Model.of(fitted if hasattr(fitted, "model_") else Tree.from_sklearn(fitted))
-
-
-def _follow(model: Model, env: gym.Env[Any, Any]) -> Callable[[Array], Any]:
-    act = act_by(model, env)
-    return lambda x: act(np.asarray(x)[np.newaxis])[0]

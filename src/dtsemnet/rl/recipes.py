@@ -52,7 +52,7 @@ __all__ = [
 
 ActionKind = Literal["discrete", "continuous"]
 ACTIVATIONS = {"tanh": nn.Tanh, "relu": nn.ReLU}
-NOT_SETTINGS = ("policy", "env", "seed", "device", "verbose", "policy_kwargs", "tensorboard_log", "kwargs")
+NOT_SETTINGS = ("policy", "env", "seed", "device", "verbose", "policy_kwargs", "tensorboard_log", "args", "kwargs")
 """Arguments of an algorithm that a configuration must not set."""
 
 

@@ -18,8 +18,7 @@ import torch
 from gymnasium import spaces
 from numpy.typing import NDArray
 from stable_baselines3 import SAC
-from stable_baselines3.common.type_aliases import GymEnv, ReplayBufferSamples, Schedule
-from stable_baselines3.sac.policies import SACPolicy
+from stable_baselines3.common.type_aliases import ReplayBufferSamples
 from torch import Tensor, nn
 
 from dtsemnet.arrays import Floats
@@ -55,16 +54,8 @@ class LeanSAC(SAC):
     128
     """
 
-    def __init__(
-        self,
-        policy: str | type[SACPolicy],
-        env: GymEnv | str,
-        learning_rate: float | Schedule = 3e-4,
-        *,
-        device: str = "cpu",
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(policy, env, learning_rate, device=device, **kwargs)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{"device": "cpu"} | kwargs)
 
     def train(self, gradient_steps: int, batch_size: int = 64) -> None:
         """Take gradient steps on samples of the replay buffer."""
@@ -81,11 +72,15 @@ class LeanSAC(SAC):
                 if step % self.target_update_interval == 0:
                     move_targets(critics.targets.row, critics.packed.row, self.tau)
         critics.write_back()
+        critic_loss, actor_loss = (sum(values) / len(values) for values in zip(*losses))
+        figures = {"ent_coef": critics.entropy_weight, "critic_loss": critic_loss, "actor_loss": actor_loss}
+        self._log(gradient_steps, figures)
+
+    def _log(self, gradient_steps: int, figures: dict[str, float]) -> None:
         self._n_updates += gradient_steps
         self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
-        self.logger.record("train/ent_coef", critics.entropy_weight)
-        for name, values in zip(("critic_loss", "actor_loss"), zip(*losses)):
-            self.logger.record(f"train/{name}", sum(values) / len(values))
+        for name, figure in figures.items():
+            self.logger.record(f"train/{name}", figure)
 
     def _step(
         self, seen: Tensor, batch: Transitions, critics: CriticArrays, networks: tuple[Critic, ...]
@@ -96,16 +91,9 @@ class LeanSAC(SAC):
         drawn, log_prob = draw_squashed(mean, log_std)
         weight, actions, density = critics.entropy_weight, drawn.detach().numpy(), log_prob.detach().numpy()
         entropy_step(critics.entropy.parameters, density[:n], critics.target_entropy, critics.entropy_rate)
-        bonus = -np.float32(weight) * density[n:]
+        bonus, parameters = -np.float32(weight) * density[n:], critics.packed.parameters
         loss, value, gradient = critic_step(
-            batch,
-            actions[:n],
-            actions[n:],
-            bonus,
-            networks,
-            critics.packed.parameters,
-            critics.activation,
-            critics.rate,
+            batch, actions[:n], actions[n:], bonus, networks, parameters, critics.activation, critics.rate
         )
         self.actor.optimizer.zero_grad()
         by_action, by_density = torch.zeros_like(drawn), torch.zeros_like(log_prob)
@@ -120,15 +108,11 @@ class LeanSAC(SAC):
 
     def _draw(self, n_rows: int) -> ReplayBufferSamples:
         assert self.replay_buffer is not None
-        rows: Any = self.replay_buffer.sample(n_rows, env=self._vec_normalize_env)
-        return (
-            rows if rows.discounts is not None else rows._replace(discounts=torch.full_like(rows.rewards, self.gamma))
-        )
+        return self.replay_buffer.sample(n_rows, env=self._vec_normalize_env)
 
     def _transitions(self, rows: ReplayBufferSamples) -> Transitions:
         """Give rows to the kernels."""
-        assert rows.discounts is not None, "drawn by _draw"
-        discounts = (1 - rows.dones) * rows.discounts
+        discounts = (1 - rows.dones) * (self.gamma if rows.discounts is None else rows.discounts)
         arrays = self._features(rows.observations), rows.actions.numpy(), self._features(rows.next_observations)
         return Transitions(*arrays, rows.rewards.reshape(-1).numpy(), discounts.reshape(-1).numpy())
 

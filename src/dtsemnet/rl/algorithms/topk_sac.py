@@ -98,12 +98,8 @@ class TopKSAC(LeanSAC):
             two, one = update.leaf_phase(gradient_steps, 2), update.leaf_phase(gradient_steps // 2, 1)
         update.write_back()
         self.policy.set_training_mode(False)
-        self._n_updates += gradient_steps
-        self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
-        self.logger.record("train/ent_coef", update.critics.entropy_weight)
-        names = ("critic_loss", "actor_loss", "actor_loss_two_leaves", "actor_loss_top_1")
-        for name, loss in zip(names, (*losses, two, one)):
-            self.logger.record(f"train/{name}", loss)
+        names = ("ent_coef", "critic_loss", "actor_loss", "actor_loss_two_leaves", "actor_loss_top_1")
+        self._log(gradient_steps, dict(zip(names, (update.critics.entropy_weight, *losses, two, one))))
 
     def _setup_model(self) -> None:
         super()._setup_model()

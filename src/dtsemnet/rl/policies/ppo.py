@@ -91,10 +91,8 @@ class TreePolicy(ActorPolicy):
 
     Parameters
     ----------
-    observation_space, action_space, lr_schedule
-        Passed by stable-baselines3.
-    net_arch : list of int or dict, optional
-        Layers of the critic, ``[64, 64]`` if not given.
+    *args
+        Those of :class:`ActorPolicy`.
     max_depth : int, default=4
         Depth of the tree, the paper's height. It has ``2 ** max_depth`` leaves, and leaf ``j`` holds action
         ``j % n_actions``.
@@ -104,7 +102,7 @@ class TreePolicy(ActorPolicy):
     ortho_init : bool, default=True
         Start actor and critic from orthogonal weights.
     **kwargs
-        Options of ``ActorCriticPolicy``.
+        Options of :class:`ActorPolicy`: ``net_arch``, the layers of the critic, and those of ``ActorCriticPolicy``.
 
     Examples
     --------
@@ -117,27 +115,10 @@ class TreePolicy(ActorPolicy):
     actor_class = TreeActor
 
     def __init__(
-        self,
-        observation_space: spaces.Space[Any],
-        action_space: spaces.Space[Any],
-        lr_schedule: Schedule,
-        net_arch: list[int] | dict[str, list[int]] | None = None,
-        *,
-        max_depth: int = 4,
-        pooling: float = 0.0,
-        ortho_init: bool = True,
-        **kwargs: Any,
+        self, *args: Any, max_depth: int = 4, pooling: float = 0.0, ortho_init: bool = True, **kwargs: Any
     ) -> None:
         actor_kwargs = {"max_depth": max_depth, "pooling": pooling, "ortho_init": ortho_init}
-        super().__init__(
-            observation_space,
-            action_space,
-            lr_schedule,
-            net_arch,
-            actor_kwargs=actor_kwargs,
-            ortho_init=ortho_init,
-            **kwargs,
-        )
+        super().__init__(*args, actor_kwargs=actor_kwargs, ortho_init=ortho_init, **kwargs)
 
     def _get_constructor_parameters(self) -> dict[str, Any]:
         parameters = super()._get_constructor_parameters()
