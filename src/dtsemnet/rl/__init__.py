@@ -8,7 +8,7 @@ the library.
 - ``algorithms``: ``LeanPPO``, ``LeanSAC`` and ``TopKSAC``, with their compiled kernels.
 - ``extraction``, ``evaluation``, ``imitation``, ``annealing``: an agent as a tree, its rewards, trees that imitate an
   agent, and settings that change while it learns.
-- ``training``, ``checkpoints``, ``runs``, ``saved_policy``: training with a record, resumed after a kill.
+- ``training``, ``checkpoints``, ``runs``: training with a record, resumed after a kill, and loading what was kept.
 - ``recipes``, ``environments``: agents built from settings in TOML files.
 - ``film``: an episode as a GIF or MP4, with the tree beside it.
 """

@@ -3,6 +3,10 @@
 A run has the folder ``runs/rl/ENVIRONMENT/AGENT/SEED``. If it was killed, :func:`execute` resumes it from its
 checkpoint; if it is finished, it is not repeated. An extension can supply a :class:`ResultsStore`, which collects the
 records of all runs in one place.
+
+:func:`load_policy` loads what a run has kept: a tree from its model file, another agent from its archive. The folder
+states its environment and its agent (``configuration.json``), and so does a model file among the results, in its
+metadata. For any other file the environment must be given.
 """
 
 from __future__ import annotations
@@ -11,25 +15,29 @@ import hashlib
 import importlib.util
 import json
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
+from gymnasium import spaces
 from stable_baselines3.common import logger as logs
+from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.vec_env import VecNormalize
 from threadpoolctl import threadpool_limits
 
-from dtsemnet.rl.environments import Configuration
+from dtsemnet.rl.environments import Configuration, Environment, read_environment
 from dtsemnet.rl.evaluation import JUDGING_SEEDS, TEST_SEEDS, evaluate, summary
 from dtsemnet.rl.extraction import named_model
 from dtsemnet.rl.imitation import imitate
-from dtsemnet.rl.recipes import build_agent, build_student, find_recipe, read_settings
-from dtsemnet.rl.saved_policy import load_agent
+from dtsemnet.rl.recipes import build_agent, build_student, find_recipe, make_training_environments, read_settings
 from dtsemnet.rl.training import CHECKPOINT, Clock, Record, Watch, append_record, read_lines, train
+from dtsemnet.tree import Model, load_document
 from dtsemnet.tree.file import write_atomically
 
-__all__ = ["RUNS", "ResultsStore", "Run", "execute", "has_tensorboard"]
+__all__ = ["RUNS", "ResultsStore", "Run", "SavedPolicy", "execute", "has_tensorboard", "load_agent", "load_policy"]
 
 RUNS = Path("runs/rl")
 """Default folder of all runs."""
@@ -132,7 +140,8 @@ def execute(
     if stored is not None:
         return stored
     # More threads would only wait for each other: the networks are small.
-    with _locked_folder(run, fresh=fresh), threadpool_limits(1):
+    with _locked(run.folder), threadpool_limits(1):
+        _prepare(run, fresh=fresh)
         record = run.finished()
         if record is None and run.imitates:
             record = _imitate(run, checkpoint_minutes, watch, store)
@@ -141,9 +150,112 @@ def execute(
         return record if store is None else store.add(run, record, replace=fresh)
 
 
+@dataclass(frozen=True)
+class SavedPolicy:
+    """A policy and the environment that it acts in."""
+
+    policy: Model | BaseAlgorithm
+    environment: str | None
+    """Name for ``gymnasium.make``, if the file states it."""
+    about: dict[str, Any]
+    """What else the file states: ``agent``, ``seed``, ``configuration``."""
+
+    def named(self) -> Model:
+        """Give the tree the names of features and actions, for people to read; its actions are then words."""
+        if not isinstance(self.policy, Model):
+            raise TypeError(f"the agent {self.about.get('agent')!r} is not a tree, so there is nothing to read.")
+        described = _description(self.environment)
+        if described is None:
+            return self.policy
+        return named_model(self.policy, described.features, described.actions if self.policy.is_classifier else None)
+
+    def output_names(self) -> Sequence[str] | None:
+        """Give the names of the numbers of a continuous action."""
+        described = _description(self.environment)
+        if isinstance(self.policy, Model):
+            continuous = not self.policy.is_classifier
+        else:
+            continuous = isinstance(self.policy.action_space, spaces.Box)
+        return described.actions if continuous and described is not None else None
+
+    def playable(self) -> Model | BaseAlgorithm:
+        """Give the policy with names, as long as its actions can still be told by their order."""
+        if not isinstance(self.policy, Model):
+            return self.policy
+        named, described = self.named(), _description(self.environment)
+        if described is None or described.actions is None:
+            return named
+        # A tree that imitates may know fewer actions than there are, and their order would give the wrong ones.
+        complete = len(described.actions) == len(named.class_names or described.actions)
+        return named if complete else named_model(self.policy, described.features)
+
+
+def load_policy(path: str | PathLike[str], *, last: bool = False) -> SavedPolicy:
+    """Load the policy of a run.
+
+    Parameters
+    ----------
+    path : path
+        Folder of a run, its ``best.zip`` or another archive in it, or a model file.
+    last : bool, default=False
+        Load the last policy of a folder instead of the best.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from dtsemnet.tree import Topology, Tree
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     tree = Tree(Topology.complete(1), [[1.0]], [0.0], [[1, 0], [0, 1]], class_names=[0, 1])
+    ...     tree.save(f"{folder}/policy.json", about={"environment": "CartPole-v1"})
+    ...     load_policy(f"{folder}/policy.json").environment
+    'CartPole-v1'
+    """
+    file = Path(path)
+    if file.is_dir():
+        candidates = [file / f"{'last' if last else 'best'}.{ending}" for ending in ("json", "zip")]
+        file = next((candidate for candidate in candidates if candidate.is_file()), candidates[0])
+    if not file.is_file():
+        raise FileNotFoundError(f"there is no policy {file}; name the folder of a run, or a model file.")
+    note = file.parent / "configuration.json"
+    about = json.loads(note.read_text("utf-8")) if note.is_file() else {}
+    if file.suffix == ".zip":
+        if not about:
+            raise FileNotFoundError(f"{file} needs the configuration.json of its run beside it.")
+        name, agent, settings = about["environment"], about["agent"], about["configuration"]
+        configuration = Configuration(Environment(name, name, {agent: settings}), agent, settings)
+        policy: Model | BaseAlgorithm = load_agent(file.parent, configuration, file.stem)
+    else:
+        document = load_document(file)
+        policy, about = Model.of(document.content), about | document.about
+    return SavedPolicy(policy, about.get("environment"), about)
+
+
+def load_agent(folder: Path, configuration: Configuration, name: str = "best") -> BaseAlgorithm:
+    """Load an agent that a run has kept, with environments of its own."""
+    recipe, settings = find_recipe(configuration), read_settings(configuration)
+    worlds = make_training_environments(configuration)
+    if isinstance(worlds, VecNormalize):
+        worlds = VecNormalize.load(str(folder / f"{name}.pkl"), worlds.venv)
+        worlds.training = False
+    # Made by the recipe, and not unpickled: the archive names classes by modules, which may have moved. The buffer for
+    # returns of several steps is chosen anew: if it were given, stable-baselines3 would warn that it may not fit.
+    replaced: dict[str, Any] = {"replay_buffer_class": None, "policy_kwargs": recipe.policy_options(settings)}
+    if not isinstance(recipe.policy, str):
+        replaced["policy_class"] = recipe.policy
+    return recipe.algorithm.load(folder / f"{name}.zip", env=worlds, device="cpu", custom_objects=replaced)
+
+
 def has_tensorboard() -> bool:
     """Tell whether logs for TensorBoard can be written."""
     return importlib.util.find_spec("tensorboard") is not None
+
+
+def _description(name: str | None) -> Environment | None:
+    """Read the file of an environment, if there is one."""
+    try:
+        return read_environment(name or "")
+    except ValueError:
+        return None
 
 
 def _train(run: Run, checkpoint_minutes: float, watch: Watch | None) -> Record:
@@ -246,19 +358,15 @@ def _logger(folder: Path) -> logs.Logger:
 
 
 @contextmanager
-def _locked_folder(run: Run, *, fresh: bool) -> Iterator[None]:
-    """Prepare the folder of a run, and keep other processes out of it if the system can."""
-    run.folder.mkdir(parents=True, exist_ok=True)
-    try:
-        import fcntl
-    except ImportError:  # not on Windows
-        _prepare(run, fresh=fresh)
-        yield
-        return
-    with (run.folder / "lock").open("a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise BlockingIOError(f"{run.folder} is being trained by another process; wait for it.") from None
-        _prepare(run, fresh=fresh)
+def _locked(folder: Path) -> Iterator[None]:
+    """Keep other processes out of a folder, if the system can."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("a") as file:
+        with suppress(ModuleNotFoundError):  # not on Windows
+            import fcntl
+
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise BlockingIOError(f"{folder} is being trained by another process; wait for it.") from None
         yield

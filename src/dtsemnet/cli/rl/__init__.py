@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dtsemnet.rl.runs import ResultsStore
-    from dtsemnet.rl.saved_policy import SavedPolicy
+    from dtsemnet.rl.runs import ResultsStore, SavedPolicy
 
 __all__ = ["EXAMPLES", "HELP", "RUNS", "VERBS", "load", "open_store"]
 
@@ -57,7 +56,7 @@ def load(path: Path, env: str | None = None, *, last: bool = False) -> tuple[Sav
     import gymnasium as gym
 
     from dtsemnet.rl.environments import environment_names, extensions, read_environment
-    from dtsemnet.rl.saved_policy import load_policy
+    from dtsemnet.rl.runs import load_policy
 
     extensions()  # they register environments
     saved = load_policy(path, last=last)

@@ -28,7 +28,7 @@ def run(
     check_picture(plot, force=force, what="--plot")
     require("stable_baselines3", extra="rl", verb="dtsemnet rl show")
     from dtsemnet.export import to_text
-    from dtsemnet.rl.saved_policy import load_policy
+    from dtsemnet.rl.runs import load_policy
 
     saved = load_policy(policy, last=last)
     tree = saved.named()
