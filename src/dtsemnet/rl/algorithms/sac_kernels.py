@@ -158,12 +158,12 @@ def mlp_forward(x: Floats, weights: Layers, biases: Layers, activation: int, out
     """Write the output of each layer."""
     n_layers = len(weights)
     for level in range(n_layers):
-        before = x if level == 0 else outputs[level - 1]
-        np.dot(before, weights[level].T, outputs[level])
+        before, output = x if level == 0 else outputs[level - 1], outputs[level]
+        np.dot(before, weights[level].T, output)
         if level < n_layers - 1:
-            _activate(outputs[level], biases[level], activation)
+            _activate(output, biases[level], activation)
         else:
-            _add_bias(outputs[level], biases[level])
+            output += biases[level]
 
 
 @kernel
@@ -245,13 +245,6 @@ def _activate(output: Floats, bias: Floats, activation: int) -> None:
         for i in range(n_rows):
             for j in range(n_columns):
                 output[i, j] = np.tanh(output[i, j] + bias[j])
-
-
-@kernel
-def _add_bias(output: Floats, bias: Floats) -> None:
-    for i in range(len(output)):
-        for j in range(output.shape[1]):
-            output[i, j] += bias[j]
 
 
 @kernel

@@ -189,9 +189,7 @@ def _select_leaves(
     n_splits, n_samples, dtype = len(splits.weight), len(x), x.dtype
     scores, node = np.empty((n_splits, n_samples), dtype), np.empty((2 * n_splits + 1, n_samples), dtype)
     np.dot(splits.weight, x.T, scores)
-    for i in range(n_splits):
-        for b in range(n_samples):
-            scores[i, b] += splits.bias[i]
+    scores += splits.bias.reshape(-1, 1)
     leaf_logits(scores, children, node)
     share, index = np.empty((k, n_samples), dtype), np.empty((k, n_samples), np.int32)
     best_leaves(node[n_splits:], share, index)

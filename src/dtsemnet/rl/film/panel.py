@@ -21,13 +21,13 @@ from PIL import Image, ImageDraw, ImageFont
 from dtsemnet.arrays import Floats
 from dtsemnet.plot.layout import Layout, lay_out
 from dtsemnet.plot.style import ACCENT, BARS, EDGE, FAINT, GRID, INK
+from dtsemnet.rl.film.writer import Color
 from dtsemnet.tree import Model, ReadableView, TanhScale, class_colors, tint
 from dtsemnet.tree.wording import MINUS, display_number, fit_condition
 
 __all__ = ["Panel", "TreePanel", "rgb"]
 
 Names = Sequence[str] | None
-Color = tuple[int, int, int]
 
 MARGIN, ROW, GAP, HEAD = 18, 17, 4, 46
 """Empty border, height of a line of text, gap between action and path, height of the lines on top; all in pixels."""

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import GifImagePlugin, Image
 
-__all__ = ["GifWriter", "MP4Writer", "open_film"]
+__all__ = ["Color", "GifWriter", "MP4Writer", "open_film"]
 
 Color = tuple[int, int, int]
 N_SAMPLED = 24
@@ -103,11 +103,12 @@ class MP4Writer:
 
     def add(self, frame: Image.Image) -> None:
         """Pass the pixels to ffmpeg."""
-        width, height = (side + side % 2 for side in frame.size)  # the encoder needs even sides
-        if (width, height) != frame.size:
-            frame = frame.transform((width, height), Image.Transform.EXTENT, (0, 0, width, height))
         if self.process is None:
-            self.process = self._start(width, height)
+            source = f"-f rawvideo -pix_fmt rgb24 -s {frame.width}x{frame.height} -r {self.fps:g} -i -"
+            even_sides = "pad=ceil(iw/2)*2:ceil(ih/2)*2"  # the encoder needs them
+            target = f"-an -vf {even_sides} -c:v libx264 -pix_fmt yuv420p -crf 20"
+            command = [self.program, "-y", "-loglevel", "error", *source.split(), *target.split(), str(self.path)]
+            self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
         assert self.process.stdin is not None
         self.process.stdin.write(frame.tobytes())
 
@@ -118,15 +119,6 @@ class MP4Writer:
         _, errors = self.process.communicate()
         if self.process.returncode:
             raise RuntimeError(f"ffmpeg could not write {self.path}: {errors.decode(errors='replace').strip()[-500:]}")
-
-    def _start(self, width: int, height: int) -> subprocess.Popen[bytes]:
-        source = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", f"{self.fps:g}", "-i", "-"]
-        target = ["-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "20", str(self.path)]
-        return subprocess.Popen(
-            [self.program, "-y", "-loglevel", "error", *source, *target],
-            stdin=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
 
 
 def _find_ffmpeg() -> str:
