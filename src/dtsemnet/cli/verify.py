@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -12,9 +13,8 @@ from dtsemnet.cli.output import (
     check_columns,
     check_output,
     columns,
-    counted,
+    number,
     print_json,
-    quoted,
     remark,
     say,
     size_of,
@@ -131,23 +131,25 @@ def _domain(model: Model, table: Any, box: list[str], fix: list[str], integer: l
         name, span = _split(text, "--box", "COLUMN=LOW:HIGH")
         column = _column(model, name, "--box")
         if column.categories is not None:
-            raise ValueError(f"--box {quoted(name)} is a column of categories; hold it by --fix {name}=VALUE.")
+            raise ValueError(f"--box {name!r} is a column of categories; hold it by --fix {name}=VALUE.")
         j = columns.index(column)
         try:
             lower[j], upper[j] = (float(part) for part in span.split(":"))
         except ValueError:
-            raise ValueError(f"--box must read {name}=LOW:HIGH with two numbers, got {quoted(text)}.") from None
+            raise ValueError(f"--box must read {name}=LOW:HIGH with two numbers, got {text!r}.") from None
     fixed: dict[int | str, Any] = {}
     for text in fix:
         name, value = _split(text, "--fix", "COLUMN=VALUE")
         column = _column(model, name, "--fix")
-        fixed[name] = _value(column, value)
         if column.categories is None:  # also outside the range of the table
-            lower[columns.index(column)] = upper[columns.index(column)] = fixed[name]
+            j = columns.index(column)
+            lower[j] = upper[j] = fixed[name] = float(value)
+        else:
+            fixed[name] = _written(value, column.categories, f"--fix {text} is no category of the column")
     for j, column in enumerate(columns):
         if column.categories is None and not np.isfinite([lower[j], upper[j]]).all():
             raise ValueError(
-                f"the range of column {quoted(column.name)} is open, and a proof needs it; name a table by --data, or "
+                f"the range of column {column.name!r} is open, and a proof needs it; name a table by --data, or "
                 f"add --box {column.name}=LOW:HIGH."
             )
     integers = [_column(model, name, "--integer").name for name in integer]
@@ -157,7 +159,7 @@ def _domain(model: Model, table: Any, box: list[str], fix: list[str], integer: l
 def _split(text: str, option: str, form: str) -> tuple[str, str]:
     name, sign, value = text.rpartition("=")
     if not sign or not name:
-        raise ValueError(f"{option} must read {form}, got {quoted(text)}.")
+        raise ValueError(f"{option} must read {form}, got {text!r}.")
     return name, value
 
 
@@ -167,34 +169,28 @@ def _column(model: Model, name: str, option: str) -> Column:
     return columns[name]
 
 
-def _value(column: Column, text: str) -> Any:
-    """Read a number, or the category that is written like this."""
-    if column.categories is None:
-        return float(text)
-    for category in column.categories:
-        if str(category) == text:
-            return category
-    known = list(column.categories)[:8]
-    raise ValueError(f"--fix {column.name}={text} is no category of the column; there are {known}.")
-
-
 def _label(model: Model, name: str, option: str) -> Any:
     """Read the class that is written like this, or the number of an output."""
-    if model.class_names is None:
-        if option == "--output" and name.isdigit():
-            return int(name)
-        raise ValueError(f"{option} {quoted(name)} names a class, but the model predicts numbers.")
-    for label in model.class_names:
-        if str(label) == name:
-            return label
-    raise ValueError(f"{option} {quoted(name)} is no class of the model; there are {list(model.class_names)[:8]}.")
+    if model.class_names is not None:
+        return _written(name, model.class_names, f"{option} {name!r} is no class of the model")
+    if option == "--output" and name.isdigit():
+        return int(name)
+    raise ValueError(f"{option} {name!r} names a class, but the model predicts numbers.")
+
+
+def _written(text: str, values: Sequence[Any], refusal: str) -> Any:
+    """Find the value that is written like this."""
+    for value in values:
+        if str(value) == text:
+            return value
+    raise ValueError(f"{refusal}; there are {list(values)[:8]}.")
 
 
 def _some_rows(table: Any, max_rows: int) -> tuple[Any, Any]:
     import numpy as np
 
     if len(table) > max_rows:
-        remark(f"{counted(max_rows, 'row')} of {len(table):,} certified; all by --max-rows {len(table)}.")
+        remark(f"{max_rows:,} of {len(table):,} rows certified; all by --max-rows {len(table)}.")
     chosen = np.unique(np.linspace(0, len(table) - 1, min(max_rows, len(table))).round().astype(int))
     return table.X.iloc[chosen], None if table.y is None else table.y[chosen]
 
@@ -226,12 +222,10 @@ def _figures(model: Path, report: Report) -> dict[str, Any]:
 
 
 def _show(model: Path, report: Report) -> None:
-    from dtsemnet.cli.output import number
-
     say(f"{model}: {report.leaves}")
     if report.leaves.unreachable:
-        say(f"out of reach: {'leaf' if len(report.leaves.unreachable) == 1 else 'leaves'} "
-            f"{', '.join(map(str, report.leaves.unreachable))}")  # fmt: skip
+        leaves = "leaf" if len(report.leaves.unreachable) == 1 else "leaves"
+        say(f"out of reach: {leaves} {', '.join(map(str, report.leaves.unreachable))}")
     say()
     pairs = [(bounds.minimum, bounds.maximum) for bounds in report.outputs]
     values = [(low.attained, high.attained, low.certified, high.certified) for low, high in pairs]
