@@ -75,7 +75,13 @@ class Verbs(TyperGroup):
             try:
                 return _command(cmd_name, point.load(), debug=debug)
             except Exception as error:  # a broken package must not take the other verbs down
-                return _unavailable(cmd_name, _broken(point, error), debug=debug)
+                owner = point.dist.name if point.dist is not None else "another package"
+                broken = ImportError(
+                    f"the verb {cmd_name!r} of {owner} could not be loaded from {point.value}: "
+                    f"{type(error).__name__}: {error}; reinstall or remove {owner}."
+                )
+                broken.__cause__ = error
+                return _unavailable(cmd_name, broken, debug=debug)
         distribution = OTHER_DISTRIBUTIONS.get(self.entry_points, {}).get(cmd_name)
         if distribution is None:
             return None
@@ -156,17 +162,6 @@ def _unavailable(name: str, error: Exception, *, debug: bool) -> Any:
     any_arguments = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
     own.command(name, help="Not available here.", context_settings=any_arguments)(guarded(run, debug=debug))
     return get_command(own)
-
-
-def _broken(point: Any, error: Exception) -> Exception:
-    """What is said of an entry point that cannot be loaded."""
-    distribution = point.dist.name if point.dist is not None else "another package"
-    broken = ImportError(
-        f"the verb {point.name!r} of {distribution} could not be loaded from {point.value}: "
-        f"{type(error).__name__}: {error}; reinstall or remove {distribution}."
-    )
-    broken.__cause__ = error
-    return broken
 
 
 def _help(module: Any, words: str) -> str:

@@ -232,13 +232,13 @@ def test_save_and_load_keep_policy_and_phases(tmp_path):
 
 
 def test_errors_name_the_way_out():
-    with pytest.raises(TypeError, match=r"TopK selector.*take LeanSAC"):
+    with pytest.raises(TypeError, match=r"needs TopK.*got Hardmax.*take LeanSAC"):
         agent(selector=Hardmax())
 
     class OtherSplits(LinearSplits):
         pass
 
-    with pytest.raises(TypeError, match="LinearSplits and LinearLeaves, got OtherSplits"):
+    with pytest.raises(TypeError, match="LinearSplits and LinearLeaves, got TopK, OtherSplits"):
         TopKSAC(TreeSACPolicy, Echo(), policy_kwargs={"splits": OtherSplits}, buffer_size=100, device="cpu")
     for option in ({"optimizer_class": torch.optim.SGD}, {"optimizer_kwargs": {"eps": 1e-4}}):
         with pytest.raises(ValueError, match=r"optimizer_class must be torch\.optim.Adam.*take stable_baselines3"):

@@ -109,7 +109,7 @@ def _progress(*, hidden: bool) -> Iterator[Callable[[Progress], None]]:
 
     console = Console(stderr=True)
     if hidden or not console.is_terminal:
-        yield _Lines(hidden=hidden)
+        yield (lambda now: None) if hidden else _Lines()
         return
     with Progress(TaskProgressColumn(), BarColumn(), TextColumn("{task.description}"), console=console) as bar:
         task = bar.add_task("", total=None)
@@ -119,11 +119,10 @@ def _progress(*, hidden: bool) -> Iterator[Callable[[Progress], None]]:
 class _Lines:
     """Print a line every half minute, and one when the training is over."""
 
-    def __init__(self, *, hidden: bool) -> None:
-        self.hidden, self.last = hidden, -EVERY
+    last = -EVERY
 
     def __call__(self, now: Progress) -> None:
-        if not self.hidden and (time.monotonic() - self.last >= EVERY or now.step >= now.n_steps):
+        if time.monotonic() - self.last >= EVERY or now.step >= now.n_steps:
             self.last = time.monotonic()
             print(f"{100 * now.step / now.n_steps:3.0f} %  {_words(now)}", file=sys.stderr, flush=True)
 

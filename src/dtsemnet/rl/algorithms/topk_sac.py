@@ -104,16 +104,12 @@ class TopKSAC(LeanSAC):
     def _setup_model(self) -> None:
         super()._setup_model()
         actor = self.policy.actor
-        if not isinstance(actor, RegressionActor) or not isinstance(actor.tree.selector, TopK):
-            raise TypeError(
-                "TopKSAC needs TreeSACPolicy with a TopK selector, "
-                f"got {type(self.policy).__name__}; for the others take LeanSAC."
-            )
-        if type(actor.tree.splits) is not LinearSplits or type(actor.head) is not LinearLeaves:
-            raise TypeError(
-                "TopKSAC needs LinearSplits and LinearLeaves, "
-                f"got {type(actor.tree.splits).__name__} and {type(actor.head).__name__}; for the others take LeanSAC."
-            )
+        if not isinstance(actor, RegressionActor):
+            raise TypeError(f"TopKSAC needs TreeSACPolicy, got {type(self.policy).__name__}; take LeanSAC for it.")
+        parts = [type(part) for part in (actor.tree.selector, actor.tree.splits, actor.head)]
+        if parts != [TopK, LinearSplits, LinearLeaves]:
+            names = ", ".join(part.__name__ for part in parts)
+            raise TypeError(f"TopKSAC needs TopK, LinearSplits and LinearLeaves, got {names}; take LeanSAC for others.")
         check_adam(actor.optimizer)
 
     def _update_learning_rate(self, optimizers: list[torch.optim.Optimizer] | torch.optim.Optimizer) -> None:

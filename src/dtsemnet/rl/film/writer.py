@@ -13,11 +13,9 @@ from collections.abc import Sequence
 from contextlib import closing
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from PIL import GifImagePlugin, Image
+from PIL import GifImagePlugin, Image, ImageChops
 
 __all__ = ["Color", "GifWriter", "MP4Writer", "open_film"]
 
@@ -58,7 +56,7 @@ class GifWriter:
         self.file = path.open("wb")
         self.waiting: list[Image.Image] = []
         self.palette: Image.Image | None = None
-        self.last: NDArray[np.uint8] | None = None
+        self.last: Image.Image | None = None
 
     def add(self, frame: Image.Image) -> None:
         """Write what changed, once the colours are chosen."""
@@ -84,13 +82,12 @@ class GifWriter:
 
     def _write(self, frame: Image.Image, palette: Image.Image) -> None:
         indexed = frame.quantize(palette=palette, dither=Image.Dither.NONE)
-        pixels = np.asarray(indexed)
         if self.last is None:
             self.file.writelines(GifImagePlugin.getheader(indexed, info={"loop": 0})[0])
             box = (0, 0, *indexed.size)
-        else:
-            box = _changed_box(self.last, pixels)
-        self.last = pixels
+        else:  # if nothing changed, one pixel, to keep the time
+            box = ImageChops.difference(self.last, indexed).getbbox() or (0, 0, 1, 1)
+        self.last = indexed
         self.file.writelines(GifImagePlugin.getdata(indexed.crop(box), box[:2], duration=self.duration))
 
 
@@ -124,28 +121,22 @@ class MP4Writer:
 def _find_ffmpeg() -> str:
     """Find the program: that of the package imageio-ffmpeg, or one that is installed."""
     try:
-        package: Any = import_module("imageio_ffmpeg")
+        program: str | None = import_module("imageio_ffmpeg").get_ffmpeg_exe()
     except ModuleNotFoundError:
         program = shutil.which("ffmpeg")
-    else:
-        program = package.get_ffmpeg_exe()
     if program is None:
         raise ImportError(
             "an MP4 needs ffmpeg, which was not found; install it with: pip install imageio-ffmpeg, or write a .gif."
         )
-    return str(program)
+    return program
 
 
 def _palette(frames: Sequence[Image.Image], keep: Sequence[Color]) -> Image.Image:
     """Choose 256 colours: a coarse grid, those to keep, and the most frequent of the frames."""
     grid = [(r, g, b) for r in (0, 85, 170, 255) for g in (0, 85, 170, 255) for b in (0, 128, 255)]
     fixed = list(dict.fromkeys([*keep, *grid]))[:128]
-    sample = frames[:: max(1, len(frames) // 6)]
-    width, height = sample[0].size
-    board = Image.new("RGB", (width, height * len(sample)))
-    for i, frame in enumerate(sample):
-        board.paste(frame, (0, i * height))
-    reduced = board.quantize(256 - len(fixed), method=Image.Quantize.MEDIANCUT)
+    sample = Image.fromarray(np.concatenate([np.asarray(frame) for frame in frames[:: max(1, len(frames) // 6)]]))
+    reduced = sample.quantize(256 - len(fixed), method=Image.Quantize.MEDIANCUT)
     frequent = np.array(reduced.getpalette() or [], dtype=np.int64).reshape(-1, 3)
     # Pillow looks up the nearest colour in cells of 4 x 4 x 4: a colour near white would replace white.
     distinct = np.abs(frequent[:, None] - np.array(fixed)).max(axis=2).min(axis=1) > 8
@@ -153,12 +144,3 @@ def _palette(frames: Sequence[Image.Image], keep: Sequence[Color]) -> Image.Imag
     palette = Image.new("P", (1, 1))
     palette.putpalette(np.resize(colors, (256, 3)).ravel().tolist())
     return palette
-
-
-def _changed_box(before: NDArray[np.uint8], after: NDArray[np.uint8]) -> tuple[int, int, int, int]:
-    """Find the box of the pixels that differ; if there are none, one pixel, to keep the time."""
-    differs = before != after
-    rows, columns = np.flatnonzero(differs.any(axis=1)), np.flatnonzero(differs.any(axis=0))
-    if not len(rows):
-        return (0, 0, 1, 1)
-    return int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1
