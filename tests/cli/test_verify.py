@@ -35,7 +35,7 @@ def test_people_read_a_summary_and_file_the_rest(run: Run) -> None:
     assert "leaves reachable" in shown
     assert "cultivar 1" in shown
     assert "20 rows certified and correct within 0.05" in shown
-    assert "20 rows of 178 certified" in done.stderr
+    assert "20 of 178 rows certified" in done.stderr
     text = Path("audit.md").read_text("utf-8")
     assert text.startswith("# What is proved about this tree")
     assert "## Robustness" in text

@@ -61,7 +61,9 @@ class ByAutograd(LeanSAC):
     def train(self, gradient_steps, batch_size=64):
         self.policy.set_training_mode(True)
         self._update_learning_rate(self._optimizers())
-        parts = (torch.split(whole, batch_size) for whole in self._draw(gradient_steps * batch_size))
+        drawn = self._draw(gradient_steps * batch_size)
+        discounts = torch.full_like(drawn.rewards, self.gamma) if drawn.discounts is None else drawn.discounts
+        parts = (torch.split(whole, batch_size) for whole in (*drawn[:5], discounts))
         for number, rows in enumerate(zip(*parts)):
             self.sac_step(*rows)
             if number % self.target_update_interval == 0:

@@ -18,7 +18,8 @@ import torch
 from gymnasium import spaces
 from numpy.typing import NDArray
 from stable_baselines3 import SAC
-from stable_baselines3.common.type_aliases import ReplayBufferSamples
+from stable_baselines3.common.type_aliases import GymEnv, ReplayBufferSamples, Schedule
+from stable_baselines3.sac.policies import SACPolicy
 from torch import Tensor, nn
 
 from dtsemnet.arrays import Floats
@@ -54,8 +55,16 @@ class LeanSAC(SAC):
     128
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **{"device": "cpu"} | kwargs)
+    def __init__(
+        self,
+        policy: str | type[SACPolicy],
+        env: GymEnv | str,
+        learning_rate: float | Schedule = 3e-4,
+        *,
+        device: str = "cpu",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(policy, env, learning_rate, device=device, **kwargs)
 
     def train(self, gradient_steps: int, batch_size: int = 64) -> None:
         """Take gradient steps on samples of the replay buffer."""
