@@ -29,6 +29,7 @@ __all__ = [
     "best_leaves",
     "child_row",
     "choices",
+    "class_margins",
     "leaf_logits",
     "parents",
     "path_gradients",
@@ -167,20 +168,41 @@ def reached(X: Floats, splits: Floats, children: Ints) -> Ints:
 
 
 @kernel
+def _block_logits(scores: Floats, children: Ints, start: int, size: int) -> Floats:
+    """Compute the logits of the leaves, (leaves x size), for the rows of ``scores`` (rows x splits) from ``start``."""
+    n_splits = scores.shape[1]
+    block, node = np.empty((n_splits, size), scores.dtype), np.empty((2 * n_splits + 1, size), scores.dtype)
+    for b in range(size):
+        for i in range(n_splits):
+            block[i, b] = scores[start + b, i]
+    leaf_logits(block, children, node)
+    return node[n_splits:]
+
+
+@kernel
+def class_margins(scores: Floats, children: Ints, leaf_class: Ints, n_classes: int) -> Floats:
+    """Compute minus the largest logit among the leaves of each class: (rows, n_classes), infinite without a leaf."""
+    n_samples = len(scores)
+    margin = np.full((n_samples, n_classes), np.inf)
+    for start in range(0, n_samples, BLOCK):
+        size = min(BLOCK, n_samples - start)
+        logit = _block_logits(scores, children, start, size)
+        for j in range(len(logit)):
+            for b in range(size):
+                margin[start + b, leaf_class[j]] = min(margin[start + b, leaf_class[j]], -logit[j, b])
+    return margin
+
+
+@kernel
 def choices(scores: Floats, children: Ints, n_choices: int) -> Ints:
     """Find the leaves of largest logit for each row of ``scores`` (rows x splits), best first: (rows, n_choices)."""
-    n_samples, n_splits = scores.shape
+    n_samples = len(scores)
     chosen = np.empty((n_samples, n_choices), np.int64)
     for start in range(0, n_samples, BLOCK):
         size = min(BLOCK, n_samples - start)
-        block = np.empty((n_splits, size), scores.dtype)
-        for b in range(size):
-            for i in range(n_splits):
-                block[i, b] = scores[start + b, i]
-        node = np.empty((2 * n_splits + 1, size), scores.dtype)
-        leaf_logits(block, children, node)
+        logit = _block_logits(scores, children, start, size)
         best, index = np.empty((n_choices, size), scores.dtype), np.empty((n_choices, size), np.int64)
-        best_leaves(node[n_splits:], best, index)
+        best_leaves(logit, best, index)
         for b in range(size):
             for r in range(n_choices):
                 chosen[start + b, r] = index[r, b]

@@ -10,6 +10,7 @@ from dtsemnet.tree.edits import canonical, drop_leaves, drop_unreachable, fold_a
 from dtsemnet.tree.encoder import Column, Encoder, Feature
 from dtsemnet.tree.file import Document, load_document, read
 from dtsemnet.tree.model import Identity, Model, Output, TanhScale
+from dtsemnet.tree.probability import MarginProbability
 from dtsemnet.tree.survey import LeafSurvey
 from dtsemnet.tree.topology import Topology
 from dtsemnet.tree.tree import Tree
@@ -26,6 +27,7 @@ __all__ = [
     "Output",
     "Identity",
     "TanhScale",
+    "MarginProbability",
     "ReadableView",
     "class_colors",
     "tint",

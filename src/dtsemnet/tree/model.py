@@ -3,6 +3,8 @@
 ``model.predict(X) = output(tree.predict(encoder.transform(X)))``. A tree reads finite
 numbers in the coordinates of its splits; a model reads the columns that a user has,
 categories and missing values included, and answers in the units that the user wants.
+A classifier may also hold the numbers of its margin probabilities; without them its
+probabilities are the shares of the leaf.
 
 The model file, the exports, the plots, the explorer and the proofs all take a Tree, a Model or a
 fitted estimator, and read it by ``Model.of``.
@@ -20,6 +22,7 @@ import numpy as np
 from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.tree._validate import Scalar, Value, digest
 from dtsemnet.tree.encoder import Encoder
+from dtsemnet.tree.probability import MarginProbability
 from dtsemnet.tree.tree import Tree
 
 __all__ = ["Identity", "Model", "Output", "TanhScale"]
@@ -82,7 +85,7 @@ Output = Identity | TanhScale
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Model(Value):
-    """Encoder, tree and output map.
+    """Encoder, tree, output map and, for a classifier, margin probabilities.
 
     Parameters
     ----------
@@ -91,6 +94,8 @@ class Model(Value):
     tree : Tree
     output : Identity or TanhScale, default=Identity()
         For a classifier always the identity.
+    probability : MarginProbability, optional
+        How a classifier computes probabilities; None: they are the shares of the leaf.
 
     Examples
     --------
@@ -106,6 +111,7 @@ class Model(Value):
     encoder: Encoder
     tree: Tree
     output: Output = Identity()
+    probability: MarginProbability | None = None
 
     @classmethod
     def of(cls, tree: Any) -> Model:
@@ -129,6 +135,7 @@ class Model(Value):
 
     def __post_init__(self) -> None:
         wanted: list[tuple[str, Any]] = [("encoder", Encoder), ("tree", Tree), ("output", (Identity, TanhScale))]
+        wanted.append(("probability", (MarginProbability, type(None))))
         for name, kind in wanted:
             if not isinstance(getattr(self, name), kind):
                 raise TypeError(f"{name} must be of the types in Model's docstring, got {getattr(self, name)!r}.")
@@ -141,6 +148,8 @@ class Model(Value):
                 raise ValueError("output must be Identity() for a classifier, got TanhScale.")
             if len(self.output.low) != self.tree.n_outputs:
                 raise ValueError(f"output maps {len(self.output.low)} outputs, but the tree has {self.tree.n_outputs}.")
+        if self.probability is not None and not self.tree.is_classifier:
+            raise ValueError("probability must be None for a regressor, got MarginProbability.")
 
     @property
     def is_classifier(self) -> bool:
@@ -208,12 +217,16 @@ class Model(Value):
         return self.output(self.tree.predict(self.transform(X)))
 
     def predict_proba(self, X: Any) -> Floats:
-        """Give class probabilities."""
-        return self.tree.predict_proba(self.transform(X))
+        """Give class probabilities: from margins and shares of the leaf, or from the shares alone."""
+        rows = self.transform(X)
+        if self.probability is None or not self.is_classifier:
+            return self.tree.predict_proba(rows)
+        return self.probability(self.tree, rows)
 
     def fingerprint(self) -> str:
         """Hash the content."""
-        return digest([self.encoder.fingerprint(), self.tree.fingerprint(), repr(self.output)])
+        parts = [self.encoder.fingerprint(), self.tree.fingerprint(), repr(self.output)]
+        return digest(parts if self.probability is None else [*parts, repr(self.probability)])
 
     def save(self, path: str | PathLike[str], *, about: dict[str, Any] | None = None) -> None:
         """Write the model file (JSON); ``about`` is free metadata. See :mod:`dtsemnet.tree.file`."""
