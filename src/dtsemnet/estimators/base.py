@@ -26,16 +26,17 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from dtsemnet.arrays import Array, Floats, Ints
+from dtsemnet.arrays import Array, Bools, Floats, Ints
 from dtsemnet.estimators import persistence
 from dtsemnet.estimators.encode import as_table, check_rows, fit_encoder
 from dtsemnet.estimators.persistence import Rule, check_parameters
+from dtsemnet.fit.conformal import CrossFit
 from dtsemnet.fit.data import Sample, Scaling, TrainingData, merge
 from dtsemnet.fit.fit import fit, train_one_epoch
 from dtsemnet.fit.leaves import constant_tree, count_rows
 from dtsemnet.fit.tasks import Candidate, Task
 from dtsemnet.training import History, Phase
-from dtsemnet.tree import Encoder, Identity, Model, Tree
+from dtsemnet.tree import Encoder, Identity, MarginProbability, Model, Tree
 
 __all__ = ["TreeClassifier", "TreeEstimator", "TreeRegressor", "initial_tree"]
 
@@ -53,6 +54,10 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     _leaf_weight: Floats
     _importance: Floats
     _scaling: Scaling | None
+    _probability: MarginProbability | None = None
+    """How the last fit computes probabilities; None: by the shares of the leaf."""
+    _cross_fit: CrossFit | None = None
+    """Trees of the last fit that were trained without some rows, for intervals and sets."""
 
     def _task(self, data: TrainingData, init: Tree | None = None) -> Task[Any, Any]:
         """The task that finds a tree by gradient descent; it goes on from ``init`` if given (``partial_fit``)."""
@@ -66,7 +71,7 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _keep_candidate(self, best: Candidate) -> None:
         """Set what is kept of a fit beside the tree."""
-        self.history_ = best.history
+        self.history_, self._probability, self._cross_fit = best.history, best.probability, best.cross_fit
 
     def _is_trivial(self, data: TrainingData) -> bool:
         """Whether a tree without splits is the answer."""
@@ -132,7 +137,8 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _set_fitted(self, encoder: Encoder, tree: Tree, data: TrainingData) -> None:
         """Set what is read after fitting."""
-        self.model_ = Model(encoder, tree, Identity())
+        probability = self._probability if getattr(self, "probability", "leaf") == "margin" else None
+        self.model_ = Model(encoder, tree, Identity(), probability)
         self._scaling = data.scaling
         self._leaf_weight = count_rows(tree, data.sample)
         self._importance = _importance(tree, self._leaf_weight, data.scaling, encoder)
@@ -160,6 +166,18 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         X = as_table(X)
         validate_data(self, X, reset=False, skip_check_array=True)
         return check_rows(encoder, X, self)
+
+    def _conformal(self, coverage: float, caller: str) -> CrossFit:
+        """Trees for intervals and sets; raise if the fit has none."""
+        check_is_fitted(self, "model_")
+        if not 0 < coverage < 1:
+            raise ValueError(f"coverage must lie between 0 and 1, such as 0.9, got {coverage!r}.")
+        if self._cross_fit is None:
+            raise ValueError(
+                f"{caller} needs trees that were judged by rows they had not seen, but this fit has none; fit at least "
+                "10 rows with effort=1 and n_init='auto', without init, early_stopping or partial_fit."
+            )
+        return self._cross_fit
 
     def _encoded(self, X: Any) -> Array:
         """Check rows and encode them."""
@@ -196,6 +214,7 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         trained, history = train_one_epoch(task, phase, l1)
         tree, leaf_weight = task.update(trained, self._leaf_weight)
         self.history_.epochs.extend(history.epochs)
+        self._cross_fit = None  # what other rows said of the tree of before
         self._set_fitted(model.encoder, tree, data)
         self._leaf_weight = leaf_weight
 
@@ -335,9 +354,29 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         return self.classes_[self.tree_.leaf_class[leaf]]
 
     def predict_proba(self, X: Any) -> Floats:
-        """Class frequencies of the leaf that each row reaches; the largest is the predicted class."""
+        """Probabilities of the classes, in the order of ``classes_``; the largest is that of the predicted class."""
         rows = self._checked(X)
         return self.model_.predict_proba(rows)
+
+    def predict_set(self, X: Any, coverage: float = 0.9) -> Bools:
+        """Classes that cannot be excluded, which hold the true class with a probability of about ``coverage``.
+
+        Parameters
+        ----------
+        X : array_like or data frame
+        coverage : float, default=0.9
+            At least ``2 * coverage - 1`` is guaranteed for rows like those of the fit, see
+            :mod:`dtsemnet.fit.conformal`.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_samples, n_classes)
+            In the order of ``classes_``; the predicted class is always in the set.
+        """
+        cross_fit, rows = self._conformal(coverage, "predict_set"), self._encoded(X)
+        inside = cross_fit.sets(rows, coverage)
+        inside[np.arange(len(rows)), self.tree_.leaf_class[self.tree_.apply(rows)]] = True
+        return inside
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Logarithm of :meth:`predict_proba`; -inf if a probability is 0."""
@@ -345,7 +384,7 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
             return np.log(self.predict_proba(X))
 
     def decision_function(self, X: Any) -> Floats:
-        """Logarithm of the class frequencies, at least -100; for two classes the log-odds of the second.
+        """Logarithm of the probabilities, at least -100; for two classes the log-odds of the second.
 
         Returns
         -------
@@ -372,6 +411,28 @@ class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
         """Output of the leaf that each row reaches: (n_samples,), or (n_samples, n_outputs) for several."""
         rows = self._checked(X)
         return self.model_.predict(rows)
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> Floats:
+        """Intervals around the predictions, which hold the truth with a probability of about ``coverage``.
+
+        Parameters
+        ----------
+        X : array_like or data frame
+        coverage : float, default=0.9
+            At least ``2 * coverage - 1`` is guaranteed for rows like those of the fit, see
+            :mod:`dtsemnet.fit.conformal`. With too few rows for it the ends are infinite.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2), or (n_samples, n_outputs, 2) for several outputs
+            Lower and upper ends; the prediction lies between them.
+        """
+        cross_fit, rows = self._conformal(coverage, "predict_interval"), self._encoded(X)
+        ends = cross_fit.interval(rows, coverage)
+        predicted = self.tree_.predict(rows).reshape(len(rows), -1)
+        ends[:, :, 0] = np.minimum(ends[:, :, 0], predicted)
+        ends[:, :, 1] = np.maximum(ends[:, :, 1], predicted)
+        return ends[:, 0] if self._n_outputs == 1 else ends
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -17,19 +17,40 @@ from dtsemnet.tree import Tree
 
 __all__ = ["DTSemNetClassifier"]
 
+DEPTH = 4
+"""Depth if ``max_depth`` is None and no shapes are compared, or more to give each class a leaf."""
+
 
 class DTSemNetClassifier(TreeClassifier):
     """A hard oblique decision tree, trained by gradient descent without approximation.
 
     Each split tests a linear combination of the features. The tree is trained as the network that computes the
-    same function. The default needs no tuning: a few starts with different settings are compared on validation rows,
-    and the best is trained on with all rows.
+    same function. The default needs no tuning: a dozen plans (random splits of several depths and strengths, CART, a
+    logistic regression read as a tree, a tree grown greedily) are compared on rows that they were not trained on, and
+    the best, or a nearly as good one with fewer leaves, is carried out with all rows.
 
     Parameters
     ----------
-    max_depth : int, default=4
-        Largest number of splits on a path. The tree has ``2 ** max_depth`` leaves, or just enough to give each class
-        one if that does better on validation rows. If there are fewer leaves than classes, the rarest classes get none.
+    max_depth : int, optional
+        Largest number of splits on a path; by default the fit finds the depth itself. If there are fewer leaves than
+        classes, the rarest classes get none.
+    min_samples_leaf : int or float, default=1
+        Fewest training rows of a leaf, or their share of all rows if below 1. Smaller leaves are removed, and their
+        rows go on to the sibling.
+    max_leaf_nodes : int, optional
+        Largest number of leaves. The splits that are worth least are collapsed.
+    ccp_alpha : float, default=0.0
+        Minimal cost-complexity pruning, as in scikit-learn: splits that lower the Gini impurity by no more than this
+        per leaf are collapsed; see :meth:`cost_complexity_path`.
+    effort : {0, 1}, default=1
+        1 chooses the shape of the tree as told above. 0 costs a tenth of that: four starts of one depth (``max_depth``,
+        or 4) and one of the smallest tree are compared on a part of the rows. It is also what a fit does if the
+        course of its training is fixed by ``n_init``, ``init``, ``early_stopping``, ``refit=False`` or another
+        ``training``.
+    probability : {"margin", "leaf"}, default="margin"
+        What ``predict_proba`` reads: the margins by which a row would have to move to reach each class together with
+        the shares of its leaf (:class:`~dtsemnet.tree.MarginProbability`), calibrated on rows that the trees had not
+        seen; or the shares of the leaf alone. ``predict`` does not depend on it.
     training : {"annealed", "paper"}, default="annealed"
         "annealed" pools the leaves of a class smoothly at a falling temperature, with a loss that becomes bounded;
         the last epochs train the tree itself. "paper" is max-pooled cross-entropy from the first step.
@@ -43,15 +64,15 @@ class DTSemNetClassifier(TreeClassifier):
     max_grad_norm : float, optional
         Larger gradients are scaled down to this norm.
     n_init : int or "auto", default="auto"
-        Number of starts, each with its own seed and the next of four settings; "auto" is one for each setting and one
-        for the smallest tree (a single one with ``init`` or the paper's training). They are compared by their error on
-        validation rows, or on training rows if there are fewer than 30.
+        Number of starts of one depth, each with its own seed and the next of four settings, in place of the plans.
+        They are compared by their error on validation rows, or on training rows if there are fewer than 30. "auto"
+        leaves it to ``effort``.
     early_stopping : bool, default=False
         Measure the error on validation rows after each epoch, keep the best state, and stop if the error has not
         improved by more than ``tol`` for ``n_iter_no_change`` epochs.
     validation_fraction : float, default=0.2
-        Share of the training rows (equal rows count once) that are set aside to compare starts if ``X_val`` is not
-        given. Nothing is set aside for a single start without early stopping.
+        Share of the training rows that are set aside to compare starts, or plans on tables of more than 4,000 rows, if
+        ``X_val`` is not given. Nothing is set aside for a single start without early stopping.
     n_iter_no_change : int, default=20
     tol : float, default=0.0
     refit : bool, default=True
@@ -100,7 +121,7 @@ class DTSemNetClassifier(TreeClassifier):
     --------
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
-    >>> classifier = DTSemNetClassifier(max_depth=2, random_state=0).fit(X, y)
+    >>> classifier = DTSemNetClassifier(random_state=0).fit(X, y)
     >>> classifier.score(X, y) > 0.95
     True
     """
@@ -110,8 +131,13 @@ class DTSemNetClassifier(TreeClassifier):
 
     def __init__(
         self,
-        max_depth: int = 4,
+        max_depth: int | None = None,
         *,
+        min_samples_leaf: float = 1,
+        max_leaf_nodes: int | None = None,
+        ccp_alpha: float = 0.0,
+        effort: int = 1,
+        probability: str = "margin",
         training: str = "annealed",
         max_iter: int | None = None,
         learning_rate: float | None = None,
@@ -138,6 +164,11 @@ class DTSemNetClassifier(TreeClassifier):
         verbose: int = 0,
     ) -> None:
         self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.max_leaf_nodes = max_leaf_nodes
+        self.ccp_alpha = ccp_alpha
+        self.effort = effort
+        self.probability = probability
         self.training = training
         self.max_iter = max_iter
         self.learning_rate = learning_rate
@@ -167,10 +198,11 @@ class DTSemNetClassifier(TreeClassifier):
         parameters = self.get_params(deep=False)
         if init is None:
             init = initial_tree(self.init, data)
-            _warn_of_few_leaves(2**self.max_depth if init is None else init.n_leaves, data.n_outputs)
+        depth = max(DEPTH, (data.n_outputs - 1).bit_length()) if self.max_depth is None else self.max_depth
+        _warn_of_few_leaves(2**depth if init is None else init.n_leaves, data.n_outputs)
         return self._task_class(
-            data, FitOptions.of(parameters), CLASSIFICATION_RECIPES[self.training], depth=self.max_depth, init=init,
-            overrides={name: parameters[name] for name in OVERRIDES},
+            data, FitOptions.of(parameters), CLASSIFICATION_RECIPES[self.training], depth=depth,
+            max_depth=self.max_depth, init=init, overrides={name: parameters[name] for name in OVERRIDES},
         )  # fmt: skip
 
     def _is_trivial(self, data: TrainingData) -> bool:

@@ -80,7 +80,15 @@ def _range(low: float, high: float) -> str:
 
 FLAG = one_of(True, False)
 LEGAL: dict[str, Rule] = {
-    "max_depth": whole(0, MAX_DEPTH),
+    "max_depth": or_none(whole(0, MAX_DEPTH)),
+    "min_samples_leaf": Rule(
+        lambda value: whole(1).is_legal(value) or (number(0, 1, above=True).is_legal(value) and value < 1),
+        "a whole number of at least 1, or a share of the rows between 0 and 1",
+    ),
+    "max_leaf_nodes": or_none(whole(1)),
+    "ccp_alpha": number(0),
+    "effort": whole(0, 1),
+    "probability": one_of("margin", "leaf"),
     "max_iter": or_none(whole(1)),
     "learning_rate": or_none(number(0, above=True)),
     "weight_decay": or_none(number(0)),

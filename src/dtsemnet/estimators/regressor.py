@@ -14,6 +14,9 @@ from dtsemnet.tree import Tree
 
 __all__ = ["DTSemNetRegressor"]
 
+DEPTH = 5
+"""Depth if ``max_depth`` is None and no shapes are compared."""
+
 
 class DTSemNetRegressor(TreeRegressor):
     """A hard oblique decision tree with linear leaves, trained by gradient descent without approximation.
@@ -24,8 +27,17 @@ class DTSemNetRegressor(TreeRegressor):
 
     Parameters
     ----------
-    max_depth : int, default=5
-        Number of splits on each path; the tree has ``2 ** max_depth`` leaves.
+    max_depth : int, optional
+        Largest number of splits on a path; by default the fit finds the depth itself.
+    min_samples_leaf, max_leaf_nodes, ccp_alpha
+        As in :class:`DTSemNetClassifier`; ``ccp_alpha`` weighs squared errors of the models of the leaves.
+    effort : {0, 1}, default=1
+        1 compares about fifteen plans on rows that they were not trained on (random splits of several depths, CART,
+        splits where two linear models meet, a single leaf; each with linear leaves shrunk by several strengths, and
+        with constants) and carries out the best, or a nearly as good one with fewer leaves, with all rows. 0 costs a
+        tenth of that: five starts of one depth (``max_depth``, or 5) are compared on a part of the rows. It is also
+        what a fit does if the course of its training is fixed by ``n_init``, ``init``, ``early_stopping``,
+        ``refit=False``, another ``training`` or another ``loss``.
     leaf : {"linear", "constant"}, default="linear"
     loss : {"squared_error", "absolute_error", "huber", "quantile"}, default="squared_error"
     quantile : float, default=0.5
@@ -41,9 +53,9 @@ class DTSemNetRegressor(TreeRegressor):
         Epochs of each start. By default as many as make 4,500 steps, at most 500, and at least 10 if the best tree is
         trained on afterwards, else 45.
     n_init : int or "auto", default="auto"
-        Number of starts, each with its own seed and the next of five settings; "auto" is one for each setting (a
-        single one with ``init`` or another training). They are compared by their loss on validation rows, or by
-        leave-one-out errors on the training rows if there are fewer than 30.
+        Number of starts of one depth, each with its own seed and the next of five settings, in place of the plans.
+        They are compared by their loss on validation rows, or by leave-one-out errors on the training rows if there
+        are fewer than 30. "auto" leaves it to ``effort``.
     early_stopping : bool, default=False
         Measure the loss of the tree on validation rows after each epoch and keep the best state.
     refit : bool, default=True
@@ -64,7 +76,7 @@ class DTSemNetRegressor(TreeRegressor):
     --------
     >>> from sklearn.datasets import load_diabetes
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> regressor = DTSemNetRegressor(max_depth=2, random_state=0).fit(X, y)
+    >>> regressor = DTSemNetRegressor(random_state=0).fit(X, y)
     >>> regressor.score(X, y) > 0.5
     True
     """
@@ -74,8 +86,12 @@ class DTSemNetRegressor(TreeRegressor):
 
     def __init__(
         self,
-        max_depth: int = 5,
+        max_depth: int | None = None,
         *,
+        min_samples_leaf: float = 1,
+        max_leaf_nodes: int | None = None,
+        ccp_alpha: float = 0.0,
+        effort: int = 1,
         leaf: str = "linear",
         loss: str = "squared_error",
         quantile: float = 0.5,
@@ -106,6 +122,10 @@ class DTSemNetRegressor(TreeRegressor):
         verbose: int = 0,
     ) -> None:
         self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.max_leaf_nodes = max_leaf_nodes
+        self.ccp_alpha = ccp_alpha
+        self.effort = effort
         self.leaf = leaf
         self.loss = loss
         self.quantile = quantile
@@ -141,7 +161,8 @@ class DTSemNetRegressor(TreeRegressor):
         problem = Regression(data.n_outputs, self.leaf == "linear", self.loss, loss_parameter)  # type: ignore[arg-type]
         return self._task_class(
             data, FitOptions.of(parameters), regression_recipe(self.training, self.loss), problem=problem,
-            guard=self.guard, depth=self.max_depth, init=initial_tree(self.init, data) if init is None else init,
+            guard=self.guard, depth=DEPTH if self.max_depth is None else self.max_depth, max_depth=self.max_depth,
+            init=initial_tree(self.init, data) if init is None else init,
             overrides={name: parameters[name] for name in OVERRIDES},
         )  # fmt: skip
 

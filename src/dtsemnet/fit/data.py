@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,12 +22,27 @@ from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.kernels.rows import mix_rows
 from dtsemnet.tree import Tree
 
-__all__ = ["BLOCK", "MIN_ROWS", "Sample", "Scaling", "TrainingData", "merge", "set_aside", "split"]
+__all__ = [
+    "BLOCK",
+    "MIN_ROWS",
+    "Fold",
+    "Sample",
+    "Scaling",
+    "TrainingData",
+    "cross_folds",
+    "merge",
+    "set_aside",
+    "split",
+]
 
 BLOCK = 65536
 """Number of rows that are copied at a time."""
 MIN_ROWS = 30
 """If there are fewer training rows, none are set aside: a handful of rows cannot compare two trees."""
+N_FOLDS = 5
+"""Parts of a small table, each of which judges trees that were trained on the others."""
+MOST_CROSS_ROWS = 4000
+"""In a larger table one part is enough to judge trees by."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +58,15 @@ class Sample:
 
     def __len__(self) -> int:
         return len(self.index)
+
+    @cached_property
+    def copies(self) -> Ints:
+        """How often each row is there, if all weights are multiples of the smallest and few enough; else once."""
+        multiple = self.weight / self.weight.min()
+        whole = np.round(multiple)
+        if whole.sum() > 10 * len(self) + 10 * MOST_CROSS_ROWS or np.abs(multiple - whole).max() > 1e-9:
+            return np.ones(len(self), np.int64)
+        return whole.astype(np.int64)
 
     def take(self, positions: Ints) -> Sample:
         """Select some of the rows, by their position in the sample."""
@@ -208,3 +232,38 @@ def set_aside(data: TrainingData, fraction: float, rng: np.random.Generator) -> 
         return data.sample, None
     train, held = split(data.sample, fraction, rng, by_class=data.class_names is not None)
     return train, held if len(held) else None
+
+
+class Fold(NamedTuple):
+    """Rows to train on and rows to judge by; ``positions`` are those of the latter among the training data."""
+
+    train: Sample
+    held: Sample
+    positions: Ints | None
+    """None for validation rows that the user gave."""
+
+
+def cross_folds(data: TrainingData, fraction: float, rng: np.random.Generator) -> list[Fold]:
+    """Divide the rows so that trees can be judged by rows that they were not trained on.
+
+    A small table is cut into ``N_FOLDS`` parts, of each class alike, and each part judges trees trained on the others.
+    Of a larger one a fraction is set aside. Validation rows that the user gave take its place.
+    """
+    sample, n_rows = data.sample, len(data.sample)
+    if data.validation is not None:
+        return [Fold(sample, data.validation, None)]
+    group = sample.y if data.class_names is not None else np.zeros(n_rows, np.int64)
+    # Ordered by class, in random order within; every fifth copy of a row in that order is one part.
+    order = np.lexsort([rng.random(n_rows), group])
+    copies = np.repeat(order, sample.copies[order])
+    every = N_FOLDS if n_rows <= MOST_CROSS_ROWS or fraction == 0 else max(2, round(1 / fraction))
+    parts = [copies[k::every] for k in range(every if n_rows <= MOST_CROSS_ROWS else 1)]
+    share = np.array([np.bincount(part, minlength=n_rows) for part in parts]) / np.bincount(copies, minlength=n_rows)
+    return [Fold(_weighted(sample, 1 - held), _weighted(sample, held), np.flatnonzero(held)) for held in share]
+
+
+def _weighted(sample: Sample, share: Floats) -> Sample:
+    """The rows of a sample with a share of their weights; rows without any are left out."""
+    kept = np.flatnonzero(share > 0)
+    part = sample.take(kept)
+    return Sample(part.X, part.index, part.y, part.weight * share[kept])

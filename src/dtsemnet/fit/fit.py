@@ -1,11 +1,18 @@
 """The course of a fit, from the rows to the tree.
 
-1. Some training rows are set aside to judge trees by, unless the user gave validation rows.
-2. A few starts, each with its own seed and setting, are trained side by side. At the
-   task's pause the worse half is dropped. For classifiers the pause is the end of the
-   annealing, because settings with strong weight decay catch up late.
-3. The best tree is kept, or a tree with fewer leaves if that does better.
-4. The best tree is trained on with all rows, those set aside included.
+By default a fit chooses the shape of the tree (:func:`choose`):
+
+1. The task lists plans: where a tree begins, how large it is, what it is trained with.
+2. A small table is cut into five parts. Every plan is carried out five times, each time without one
+   part, which then judges the tree; plans that fall behind are dropped on the way. Of a large table
+   one part is set aside, or the user's validation rows take its place.
+3. The best plan wins, or one with fewer leaves that is nearly as good.
+4. It is carried out with all rows. What the trees of the best plans said of rows that they had not seen
+   makes half of the targets: less noise than the labels alone. It also calibrates the probabilities.
+
+If the user fixes the course (``effort=0``, a number of starts, a tree to start from, early stopping), and for
+other methods, :func:`compare_starts` trains a few starts of one shape, compares them on rows that were set
+aside, and trains the best on with all rows.
 
 Starts run in threads (the compiled kernels release the interpreter's lock), each on one
 core. They meet only where they are compared, so the result does not depend on the number
@@ -26,12 +33,17 @@ from typing import Any
 import joblib
 import numpy as np
 
-from dtsemnet.fit.data import Sample, set_aside
+from dtsemnet.arrays import Floats
+from dtsemnet.fit.conformal import CrossFit
+from dtsemnet.fit.data import Fold, Sample, cross_folds, set_aside
+from dtsemnet.fit.initial_trees import Grown, InitialTree
+from dtsemnet.fit.judging import Verdict, is_behind, simplest_of_best
 from dtsemnet.fit.leaves import LeafFit
+from dtsemnet.fit.plans import Plan
 from dtsemnet.fit.settings import Setting, n_epochs_for
-from dtsemnet.fit.tasks import Candidate, Task
+from dtsemnet.fit.tasks import Candidate, OurTask, Task
 from dtsemnet.kernels import one_thread
-from dtsemnet.training import Checkpoint, History, Phase, ProgressBar, Training
+from dtsemnet.training import Checkpoint, History, Phase, ProgressBar, Rows, Training
 from dtsemnet.tree import Tree
 
 __all__ = ["fit", "train_one_epoch"]
@@ -40,59 +52,218 @@ logger = logging.getLogger("dtsemnet")
 
 LAST_SHARE = 0.5
 """Number of epochs of the last training, with all rows, as a share of those of a start."""
+MOST_COPIES = 4.0
+"""Largest factor by which equal rows that were merged make the epochs more."""
+TEACHERS = 5
+"""Plans whose cross-fitted answers make half of the last targets."""
 
 
 def fit(task: Task[Any, Any], rng: np.random.Generator) -> Candidate:
-    """Fit a tree: set rows aside, train and compare the starts, train the best on with all rows.
+    """Fit a tree.
 
     Parameters
     ----------
     task : Task
         What is fitted, to which data, with which options.
     rng : numpy.random.Generator
-        All randomness of the fit: the rows set aside, then one stream for each start.
+        All randomness of the fit: the rows set aside, then one stream for each start or plan.
     """
+    with one_thread(), ProgressBar() if task.options.verbose else nullcontext() as bar:
+        plans = task.plans()
+        return choose(task, plans, rng, bar) if plans else compare_starts(task, rng, bar)  # type: ignore[arg-type]
+
+
+def choose(
+    task: OurTask[Any], plans: Sequence[Plan], rng: np.random.Generator, bar: ProgressBar | None = None
+) -> Candidate:
+    """Carry out plans on parts of the rows, judge them by the other rows, and carry out the best with all rows."""
+    fold_rng, *streams = rng.spawn(len(plans) + 1)
+    folds = cross_folds(task.data, task.options.validation_fraction, fold_rng)
+    entrants = [
+        Entrant(task, n, plan, stream.spawn(len(folds) + 1)) for n, (plan, stream) in enumerate(zip(plans, streams))
+    ]
+    for number, fold in enumerate(folds):
+        stage = Stage(task, f"fold {number + 1} plan", fold.train, fold.held, bar)
+        _run(stage, [entrant.start(stage, number) for entrant in entrants], pauses=len(folds) == 1)
+        for entrant in entrants:
+            entrant.take_in(fold)
+        entrants = [entrant for entrant in entrants if entrant.verdict is not None]
+        best = min(entrants, key=lambda entrant: entrant.loss)
+        if stage.interrupted.is_set():
+            return best.finished(best.candidate, fold.train, folds[:number])
+        entrants = [entrant for entrant in entrants if not is_behind(entrant.judged, best.judged)]
+    best = entrants[simplest_of_best([entrant.judged for entrant in entrants], task.tolerance)]
+    for entrant in entrants:
+        outcome = "chosen" if entrant is best else "not chosen"
+        logger.info("%s: loss %.4f, %.1f leaves, %s", entrant.plan, entrant.loss, entrant.judged.n_leaves, outcome)
+    if task.data.validation is not None:
+        return best.finished(best.candidate, task.data.sample, folds)
+    return best.with_all_rows(folds, entrants, bar)
+
+
+@dataclass(eq=False)
+class Entrant:
+    """A plan on its way through the folds."""
+
+    task: OurTask[Any]
+    number: int
+    plan: Plan
+    streams: Sequence[np.random.Generator]
+    """One for each fold, and one for all rows."""
+    current: Start | None = field(init=False, default=None)
+    trees: list[Tree] = field(init=False, default_factory=list)
+    """Those of the folds so far, their leaves not yet fitted."""
+    outcomes: list[Any] = field(init=False, default_factory=list)
+    verdict: Verdict | None = field(init=False, default=None)
+
+    @property
+    def judged(self) -> Verdict:
+        """The verdict so far."""
+        assert self.verdict is not None
+        return self.verdict
+
+    @property
+    def loss(self) -> float:
+        """Mean loss so far."""
+        return self.judged.mean
+
+    @property
+    def candidate(self) -> Candidate:
+        """The tree of the last fold."""
+        assert self.current is not None
+        assert self.current.candidate is not None
+        return self.current.candidate
+
+    def start(self, stage: Stage, number: int, grown_from: Rows | None = None) -> Start:
+        """Begin the plan on the rows of a stage; its tree is grown from them unless other rows are given."""
+        rng, tree = self.streams[number], self.plan.tree
+        rows = stage.rows if grown_from is None else grown_from
+        if tree not in stage.grown:  # another plan may begin with the same tree
+            stage.grown[tree] = tree.grow(rows, rng)
+        task, setting, init = self.task.follow(self.plan, stage.grown[tree], rows.X, stage.train)
+        copies = min(float(task.data.sample.copies.mean()), MOST_COPIES)
+        n_epochs = _n_epochs(task, len(stage.train), is_final=stage.held is None, copies=copies)
+        self.current = Start(stage, self.number, setting, rng, init, n_epochs, shape=task)
+        return self.current
+
+    def take_in(self, fold: Fold) -> None:
+        """Let the rows of a fold judge its tree; a plan that was dropped or interrupted has none."""
+        self.verdict = None
+        if self.current is not None and self.current.candidate is not None:
+            self.trees.append(self.task.pruned(self.candidate.tree, fold.train))
+            self.outcomes.append(self.task.outcome(self.trees[-1], fold.train, fold.held))
+            self.verdict = self.task.judge(self.outcomes)
+
+    def with_all_rows(self, folds: Sequence[Fold], entrants: Sequence[Entrant], bar: ProgressBar | None) -> Candidate:
+        """Carry out the plan with all rows: anew if it was judged by several folds, else go on from its tree."""
+        sample, chosen = self.task.data.sample, self.candidate
+        if len(folds) == 1 and chosen.setting is not None:
+            assert self.current is not None
+            last = train_on(self.current.task, chosen, self.streams[-1].bit_generator.seed_seq, bar)
+            return self.finished(last, sample, folds)
+        train = sample
+        if len(folds) > 1 and self.plan.setting is not None:
+            teachers = sorted(entrants, key=lambda entrant: entrant.loss)[:TEACHERS]
+            train = self.task.mixed(sample, _cross_fitted(folds, [entrant.judged for entrant in teachers]))
+        stage = Stage(self.task, "all rows plan", train, None, bar)
+        start = self.start(stage, len(folds), self.task.rows(sample))
+        # Rows that were divided among classes are more, but not more to learn from.
+        start.n_epochs = max(1, round(start.n_epochs * min(1.0, 1.5 * len(sample) / len(train))))
+        start.train(1.0)
+        assert start.candidate is not None
+        # A tree whose last training was interrupted may be worse than that of the last fold.
+        last = chosen if start.candidate.history.stopped == "interrupt" else start.candidate
+        return self.finished(replace(last, history=start.candidate.history), sample, folds)
+
+    def finished(self, last: Candidate, sample: Sample, folds: Sequence[Fold]) -> Candidate:
+        """The candidate with its leaves fitted to the rows of a sample, in the way that was judged best."""
+        tree = self.task.pruned(last.tree, sample)
+        tree = self.task.fill(tree, None, sample, None, self.judged.leaf_fit).tree
+        calibration = self.judged.calibration
+        probability = None if calibration is None else calibration.for_tree(tree, sample)
+        return replace(
+            last, tree=tree, score=(self.loss,), leaf_fit=self.judged.leaf_fit, probability=probability,
+            cross_fit=self.cross_fit(folds) if folds else None,
+        )  # fmt: skip
+
+    def cross_fit(self, folds: Sequence[Fold]) -> CrossFit:
+        """The trees of the folds with their leaves fitted, and how far each was off on rows that it had not seen."""
+        task, verdict = self.task, self.judged
+        pairs = list(zip(self.trees, folds))
+        trees = tuple(task.fill(tree, None, fold.train, None, verdict.leaf_fit).tree for tree, fold in pairs)
+        ends = np.cumsum([len(fold.held) for fold in folds])
+        errors = task.errors(verdict, np.concatenate([fold.held.y for fold in folds]))[: ends[-1]]
+        # In units of one row, so that weights of 2 count as two rows, and weights of 0.5 each as one.
+        unit = task.data.sample.weight.sum() / task.data.sample.copies.sum()
+        weights = [fold.held.weight / unit for fold in folds]
+        calibration = verdict.calibration
+        rules = (
+            () if calibration is None else tuple(calibration.for_tree(t, f.train) for t, (_, f) in zip(trees, pairs))
+        )
+        return CrossFit(trees, tuple(np.split(errors, ends[:-1])), tuple(weights), rules)
+
+
+def _cross_fitted(folds: Sequence[Fold], verdicts: Sequence[Verdict]) -> Floats:
+    """Mean answer of some plans for each row of the data, from trees that had not seen it; (n_rows, n_outputs)."""
+    answer, weight = np.mean([verdict.answer for verdict in verdicts], axis=0), verdicts[0].weight
+    positions = np.concatenate([fold.positions for fold in folds if fold.positions is not None])
+    total, sums = np.bincount(positions, weight), np.zeros((positions.max() + 1, answer.shape[1]))
+    np.add.at(sums, positions, answer * weight[:, None])
+    mean: Floats = sums / total[:, None]
+    return mean
+
+
+def compare_starts(task: Task[Any, Any], rng: np.random.Generator, bar: ProgressBar | None = None) -> Candidate:
+    """Set rows aside, train and compare starts of one shape, train the best on with all rows."""
     options, data = task.options, task.data
     n_starts = options.n_init if options.n_init != "auto" else len(task.settings) if task.init is None else 1
     split_rng, *streams = rng.spawn(n_starts + 1)
     compares = n_starts > 1 or options.early_stopping or task.init is not None
     train, held = set_aside(data, options.validation_fraction if compares else 0.0, split_rng)
     uses_all_rows = held is not None and data.validation is None and options.refit
-    with one_thread(), ProgressBar() if options.verbose else nullcontext() as bar:
-        n_epochs = _n_epochs(task, len(train), is_final=not uses_all_rows or options.early_stopping)
-        candidates = train_starts(Stage(task, "start", train, held, n_epochs, bar), streams)
-        interrupted = any(candidate.history.stopped == "interrupt" for candidate in candidates)
-        if task.init is not None:
-            candidates.insert(0, task.fill(task.init, None, train, held))
-        best = min(candidates, key=attrgetter("score"))
-        # Only rows that no start was trained on can show that a smaller tree does better.
-        tries_smaller = options.n_init == "auto" and task.init is None and held is not None and n_starts > 1
-        smaller = task.smaller() if tries_smaller and not interrupted else None
-        if smaller is not None:
-            streams += rng.spawn(1)
-            rivals = train_starts(Stage(smaller, "start", train, held, n_epochs, bar), streams[n_starts:], n_starts)
-            candidates += rivals
-            if rivals and rivals[0].score < best.score:
-                best, task = rivals[0], smaller
-        for candidate in candidates:
-            outcome = "kept" if candidate is best else "dropped"
-            logger.info("start %d, %s: %s, %s", candidate.number, candidate.setting, candidate.score, outcome)
-        if uses_all_rows and best.history.stopped != "interrupt":
-            best = train_on(task, best, streams[best.number].bit_generator.seed_seq, bar)
+    n_epochs = _n_epochs(task, len(train), is_final=not uses_all_rows or options.early_stopping)
+    candidates = train_starts(Stage(task, "start", train, held, bar), streams, n_epochs)
+    interrupted = any(candidate.history.stopped == "interrupt" for candidate in candidates)
+    if task.init is not None:
+        candidates.insert(0, task.fill(task.init, None, train, held))
+    best = min(candidates, key=attrgetter("score"))
+    # Only rows that no start was trained on can show that a smaller tree does better.
+    tries_smaller = options.n_init == "auto" and task.init is None and held is not None and n_starts > 1
+    smaller = task.smaller() if tries_smaller and not interrupted else None
+    if smaller is not None:
+        streams += rng.spawn(1)
+        stage = Stage(smaller, "start", train, held, bar)
+        rivals = train_starts(stage, streams[n_starts:], n_epochs, first=n_starts)
+        candidates += rivals
+        if rivals and rivals[0].score < best.score:
+            best, task = rivals[0], smaller
+    for candidate in candidates:
+        outcome = "kept" if candidate is best else "dropped"
+        logger.info("start %d, %s: %s, %s", candidate.number, candidate.setting, candidate.score, outcome)
+    if uses_all_rows and best.history.stopped != "interrupt":
+        best = train_on(task, best, streams[best.number].bit_generator.seed_seq, bar)
     return best
 
 
-def train_starts(stage: Stage, streams: Sequence[np.random.Generator], first: int = 0) -> list[Candidate]:
-    """Train starts side by side, drop the worse half at the pause, and return the others as candidates.
-
-    Each start has its own stream; ``first`` is the number of the first start. After Ctrl-C the start that is running
-    ends, the others stay as they are, and those that have not begun are skipped.
-    """
-    task, options = stage.task, stage.task.options
+def train_starts(
+    stage: Stage, streams: Sequence[np.random.Generator], n_epochs: int, *, first: int = 0
+) -> list[Candidate]:
+    """Train a start with each stream, numbered from ``first``, and return them as candidates."""
+    task = stage.task
     settings = [task.settings[n % len(task.settings)] for n in range(len(streams))]
-    starts = [Start(stage, first + n, settings[n], rng, task.init) for n, rng in enumerate(streams)]
-    compares = len(starts) > 2 and stage.held is not None and stage.monitor is None
-    for share in (1.0,) if task.pause is None or not compares else (task.pause, 1.0):
+    starts = [Start(stage, first + n, settings[n], rng, task.init, n_epochs) for n, rng in enumerate(streams)]
+    _run(stage, starts, pauses=True)
+    return [start.candidate for start in starts if start.candidate is not None]
+
+
+def _run(stage: Stage, starts: Sequence[Start], *, pauses: bool) -> None:
+    """Train starts side by side; if there is a pause, drop the worse half there.
+
+    After Ctrl-C the start that is running ends, the others stay as they are, and those that have not begun are skipped.
+    """
+    options, pause = stage.task.options, stage.task.pause
+    compares = sum(start.setting is not None for start in starts) > 2 and stage.held is not None
+    for share in (pause, 1.0) if pauses and pause is not None and compares and stage.monitor is None else (1.0,):
         if joblib.effective_n_jobs(options.n_jobs) == 1 or len(starts) == 1:
             for start in starts:
                 start.train(share)
@@ -102,7 +273,6 @@ def train_starts(stage: Stage, streams: Sequence[np.random.Generator], first: in
             )
         if share < 1:
             starts = _better_half(starts)
-    return [start.candidate for start in starts if start.candidate is not None]
 
 
 def train_on(task: Task[Any, Any], best: Candidate, seed: Any, bar: ProgressBar | None) -> Candidate:
@@ -118,8 +288,8 @@ def train_on(task: Task[Any, Any], best: Candidate, seed: Any, bar: ProgressBar 
     if tree is not None:
         seed = seed.spawn(1)[0]
         n_epochs = max(round(LAST_SHARE * n_epochs), task.fewest_epochs[1] if options.max_iter is None else 1)
-    stage = Stage(task, "all rows", sample, None, n_epochs, bar)
-    start = Start(stage, best.number, setting, np.random.default_rng(seed), tree, best.leaf_fit)
+    stage = Stage(task, "all rows", sample, None, bar)
+    start = Start(stage, best.number, setting, np.random.default_rng(seed), tree, n_epochs, best.leaf_fit)
     start.train(1.0)
     assert start.candidate is not None
     last = start.candidate
@@ -141,7 +311,7 @@ def train_one_epoch(task: Task[Any, Any], phase: Phase, l1: float = 0.0) -> tupl
 
 @dataclass(eq=False)
 class Stage:
-    """What the starts of one stage share: rows in training coordinates, the number of epochs, the monitor."""
+    """What the starts of one stage share: rows in training coordinates and the monitor."""
 
     task: Task[Any, Any]
     name: str
@@ -149,7 +319,6 @@ class Stage:
     train: Sample
     held: Sample | None
     """Rows to judge by."""
-    n_epochs: int
     bar: ProgressBar | None
 
     def __post_init__(self) -> None:
@@ -157,6 +326,7 @@ class Stage:
         held = self.held if self.task.options.early_stopping else None
         self.monitor = None if held is None else self.task.monitor(self.task.rows(held))
         self.interrupted = threading.Event()  # set after Ctrl-C
+        self.grown: dict[InitialTree, Grown | None] = {}
 
 
 @dataclass(eq=False)
@@ -165,18 +335,31 @@ class Start:
 
     stage: Stage
     number: int
-    setting: Setting
+    setting: Setting | None
+    """What it is trained with; None: ``init`` is kept as it is."""
     rng: np.random.Generator
     init: Tree | None
     """Tree to begin with; None for random parameters."""
+    n_epochs: int
     leaf_fit: LeafFit | None = None
     """The way to fit the leaves, if it was chosen before."""
+    shape: Task[Any, Any] | None = None
+    """The task in the shape of this start, if that is not the shape of the stage's task."""
     run: Training[Any] | None = field(init=False, default=None)
     candidate: Candidate | None = field(init=False, default=None)
+
+    @property
+    def task(self) -> Task[Any, Any]:
+        """The task in the shape of this start."""
+        return self.stage.task if self.shape is None else self.shape
 
     def train(self, share: float) -> None:
         """Train until this share of the epochs is done; at the end, make the candidate."""
         interrupted = self.stage.interrupted
+        if self.setting is None:
+            assert self.init is not None
+            self.candidate = Candidate(self.init, (), number=self.number)
+            return
         if self.run is None:
             if interrupted.is_set():
                 return
@@ -195,15 +378,16 @@ class Start:
             self.candidate = self._judge(self.run)
 
     def _begin(self) -> Training[Any]:
-        stage, task, options = self.stage, self.stage.task, self.stage.task.options
+        stage, task, options = self.stage, self.task, self.task.options
         folder = options.checkpoint
+        assert self.setting is not None
         parameters = task.initial(self.setting, stage.train, self.rng, self.init)
         callbacks = task.callbacks(stage.rows)
         if stage.bar is not None:
             callbacks.append(stage.bar.run(f"{stage.name} {self.number + 1}"))
         return Training(
             task.engine(self.setting, parameters, stage.rows),
-            task.phases(self.setting, stage.n_epochs),
+            task.phases(self.setting, self.n_epochs),
             self.rng,
             n_samples=len(stage.rows.X),
             monitor=stage.monitor,
@@ -215,7 +399,7 @@ class Start:
 
     def _judge(self, run: Training[Any]) -> Candidate:
         """The tree that training has reached, and its score."""
-        stage, task, trained = self.stage, self.stage.task, _trained(run)
+        stage, task, trained = self.stage, self.task, _trained(run)
         filled = task.fill(task.splits_only(trained.splits), trained, stage.train, stage.held, self.leaf_fit)
         return replace(filled, number=self.number, setting=self.setting, history=run.history)
 
@@ -223,7 +407,7 @@ class Start:
 def _better_half(starts: Sequence[Start]) -> list[Start]:
     """Drop the worse half of the starts that have begun; the others keep their order."""
     ranked = sorted((start.run.score, start.number, start.run) for start in starts if start.run is not None)
-    n_kept = (len(starts) + 1) // 2
+    n_kept = (sum(start.setting is not None for start in starts) + 1) // 2
     for score, number, run in ranked[n_kept:]:
         run.finish()
         logger.info("start %d: %s after %d epochs, dropped", number, score, len(run.history))
@@ -231,12 +415,16 @@ def _better_half(starts: Sequence[Start]) -> list[Start]:
     return [start for start in starts if start.number in kept]
 
 
-def _n_epochs(task: Task[Any, Any], n_rows: int, *, is_final: bool) -> int:
-    """Number of epochs of a start: as given, or as many as make the usual number of steps."""
+def _n_epochs(task: Task[Any, Any], n_rows: int, *, is_final: bool, copies: float = 1.0) -> int:
+    """Number of epochs of a start: as given, or as many as make the usual number of steps.
+
+    Where equal rows were merged, ``copies`` of them on average, an epoch has fewer steps, so there may be more epochs.
+    """
     options = task.options
     if options.max_iter is not None:
         return int(options.max_iter)
-    return n_epochs_for(n_rows, options.batch_size, task.most_epochs, task.fewest_epochs[is_final])
+    most = round(task.most_epochs * copies)
+    return n_epochs_for(n_rows, options.batch_size, most, task.fewest_epochs[is_final])
 
 
 def _trained(run: Training[Any]) -> Any:

@@ -23,8 +23,10 @@ from dtsemnet.kernels.logits import choices
 from dtsemnet.tree import Topology, Tree
 
 __all__ = [
+    "CONSTANT_FITS",
     "LEAF_FITS",
     "PENALTIES",
+    "WAYS",
     "LeafFit",
     "class_error",
     "class_table",
@@ -45,13 +47,23 @@ PENALTIES = (0.1, 1.0, 10.0, 100.0, 1e3, 1e4)
 
 
 class LeafFit(NamedTuple):
-    """How linear leaves are fitted: whether rows count for their second choice too, and the ridge penalty."""
+    """How leaves are fitted: whether rows count for their second choice too, the ridge penalty, the kind of model."""
 
     augmented: bool
     penalty: float
+    linear: bool = True
+    """Linear models, else constants; a regressor with constant leaves has constants anyway."""
+    common: float = 1e-3
+    """Ridge penalty of the model of all rows, which the leaves are shrunk towards."""
 
 
 LEAF_FITS = tuple(LeafFit(augmented, penalty) for augmented in (False, True) for penalty in PENALTIES)
+CONSTANT_FITS = (LeafFit(False, 0.3, linear=False), LeafFit(False, 3.0, linear=False))
+WAYS = (
+    CONSTANT_FITS[0],
+    *(LeafFit(augmented, penalty) for augmented in (False, True) for penalty in (1.0, 100.0, 1e4)),
+)
+"""The ways that plans are compared with: fewer of them than for a single tree, so that none wins by luck."""
 
 
 def constant_tree(data: TrainingData) -> Tree:
@@ -142,8 +154,9 @@ def guard_of(leaf: Ints, y: Floats, n_leaves: int) -> tuple[Floats, Floats]:
 
 
 def ridge_paths(
-    tree: Tree, sample: Sample, scaling: Scaling, *, linear: bool, augmented: bool, penalties: tuple[float, ...]
-) -> tuple[Floats, Floats]:
+    tree: Tree, sample: Sample, scaling: Scaling, *, linear: bool, augmented: bool, penalties: tuple[float, ...],
+    common_penalty: float = 1e-3,
+) -> tuple[Floats, Floats]:  # fmt: skip
     """Fit every leaf by ridge regression towards the model of all rows, for several penalties at once.
 
     Parameters
@@ -159,6 +172,8 @@ def ridge_paths(
     augmented : bool
         Whether rows also count for the leaf that is their second choice.
     penalties : tuple of float
+    common_penalty : float, default=0.001
+        Ridge penalty of the model of all rows.
 
     Returns
     -------
@@ -166,7 +181,7 @@ def ridge_paths(
     weighted mean of their squared leave-one-out errors, (n_penalties,)
     """
     n_leaves, n_outputs = tree.n_leaves, sample.y.shape[1]
-    common = _common_model(sample, scaling, linear)
+    common = _common_model(sample, scaling, linear, common_penalty)
     models = np.tile(common.T, (len(penalties), n_leaves, 1, 1))
     error = np.zeros(len(penalties))
     first, second = _first_and_second(tree, sample, augmented)
@@ -212,10 +227,11 @@ def _design(sample: Sample, scaling: Scaling, linear: bool) -> Floats:
     return np.hstack([scaling.apply(sample, np.float64), ones]) if linear else ones
 
 
-def _common_model(sample: Sample, scaling: Scaling, linear: bool) -> Floats:
-    """Ridge model of all rows, shape (n_columns, n_outputs)."""
+def _common_model(sample: Sample, scaling: Scaling, linear: bool, penalty: float) -> Floats:
+    """Ridge model of all rows, shape (n_columns, n_outputs); the intercept has the smallest penalty."""
     n_columns = sample.X.shape[1] + 1 if linear else 1
-    gram, moment = np.eye(n_columns) * 1e-3, np.zeros((n_columns, sample.y.shape[1]))
+    gram, moment = np.eye(n_columns) * penalty, np.zeros((n_columns, sample.y.shape[1]))
+    gram[-1, -1] = 1e-3
     for part in sample.slices():
         design = _design(sample.take(np.arange(part.start, part.stop)), scaling, linear)
         weighted = design * sample.weight[part, None]

@@ -51,6 +51,10 @@ OVERRIDES = ("learning_rate", "weight_decay", "l1", "max_grad_norm")
 class FitOptions:
     """What the user chose for the course of a fit: parameters of the estimators, which describe them."""
 
+    effort: int = 1
+    min_samples_leaf: int | float = 1
+    max_leaf_nodes: int | None = None
+    ccp_alpha: float = 0.0
     n_init: int | Literal["auto"] = "auto"
     max_iter: int | None = None
     batch_size: int = 128
@@ -135,7 +139,7 @@ class Recipe:
     phases: Callable[[Setting, int], tuple[Phase, ...]]
     """Phases of a start, given its setting and its number of epochs."""
     adapts: bool = False
-    """Whether the settings are adapted to the depth of a classifier."""
+    """Whether settings and shapes are adapted to the data: to the depth of a classifier, and by comparing plans."""
     closed_form: bool = False
     """Whether the leaves of a regressor are refitted by ridge regression; else they stay as they were trained."""
 
@@ -178,7 +182,7 @@ CLASSIFICATION_RECIPES = {
     "paper": Recipe((Setting(0.1, (1.0, 1.0)),), _paper_classes),
 }
 REGRESSION_RECIPES = {
-    "annealed": Recipe(REGRESSION, _annealed_splits, closed_form=True),
+    "annealed": Recipe(REGRESSION, _annealed_splits, adapts=True, closed_form=True),
     "paper": Recipe((Setting(0.01, (0.5, 0.5)),), _algorithm_1),
     "straight_through": Recipe((Setting(0.01, (0.5, 0.5)),), _straight_through),
 }

@@ -10,18 +10,25 @@ more subclass of :class:`Task`.
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, Self, TypeVar, cast
 
 import numpy as np
 
 from dtsemnet.arrays import Array, Floats, Ints
+from dtsemnet.fit.calibration import margin_unit, sample_margins
+from dtsemnet.fit.conformal import CrossFit
 from dtsemnet.fit.data import Sample, TrainingData
+from dtsemnet.fit.initial_trees import Grown, RandomTree
+from dtsemnet.fit.judging import ClassOutcome, RegressionOutcome, Verdict, judge_classes, judge_numbers
 from dtsemnet.fit.leaves import (
+    CONSTANT_FITS,
     LEAF_FITS,
+    WAYS,
     LeafFit,
     class_error,
     class_table,
@@ -34,6 +41,8 @@ from dtsemnet.fit.leaves import (
     ridge_paths,
     update_leaves,
 )
+from dtsemnet.fit.plans import Plan, TableSize, class_plans, regression_plans
+from dtsemnet.fit.pruning import Costs, Limits, class_costs, pruned, regression_costs
 from dtsemnet.fit.settings import ANNEALED_SHARE, FitOptions, Recipe, Setting
 from dtsemnet.kernels.regression import LOSSES, residual_losses
 from dtsemnet.training import (
@@ -55,9 +64,14 @@ from dtsemnet.training import (
     validation_error,
     validation_loss,
 )
-from dtsemnet.tree import Topology, Tree
+from dtsemnet.tree import MarginProbability, Topology, Tree
 
 __all__ = ["Candidate", "ClassTask", "RegressionTask", "Task", "deal_classes", "fold_leaves"]
+
+LEAST_SHARE = 0.02
+"""Smaller shares of a class in a mixed target are not trained on."""
+FEWEST_TO_CHOOSE = 10
+"""With fewer rows there is nothing to compare trees by."""
 
 S = TypeVar("S", bound=Setting)
 P = TypeVar("P", bound=ClassParameters | RegressionParameters)
@@ -77,6 +91,10 @@ class Candidate:
     setting: Any = None
     """What it was trained with; None if it was not trained."""
     history: History = field(default_factory=History)
+    probability: MarginProbability | None = None
+    """How a classifier computes probabilities, if rows that it was not trained on could tell."""
+    cross_fit: CrossFit | None = None
+    """The trees that judged the plan, for intervals and sets."""
 
 
 class Task(ABC, Generic[S, P]):
@@ -154,6 +172,10 @@ class Task(ABC, Generic[S, P]):
         """Error of an engine on validation rows, in training coordinates, for early stopping."""
         raise NotImplementedError(f"{type(self).__name__} has no early stopping.")
 
+    def plans(self) -> Sequence[Plan]:
+        """The trees to choose from by cross-fitting; none: the starts are compared on rows that are set aside."""
+        return ()
+
     def smaller(self) -> Task[S, P] | None:
         """The same task with a smaller tree, to try beside the starts of full size; None: no such tree."""
         return None
@@ -204,16 +226,24 @@ class Task(ABC, Generic[S, P]):
         return Tree(self.topology, weight, bias, np.zeros((self.topology.n_leaves, 1)))
 
 
-class _OurTask(Task[Setting, P]):
-    """What both of our tasks share: complete trees or a given one, and splits that start from normal weights."""
+class OurTask(Task[Setting, P]):
+    """What both of our tasks share: complete trees or a given one, and splits that start from normal weights.
+
+    ``max_depth`` is the largest depth that the user allows, None for no limit; ``depth`` is that of the starts if
+    there are no plans to choose from.
+    """
+
+    tolerance: float
+    """A plan with fewer leaves wins if it is behind the best by no more than this many standard errors."""
 
     def __init__(
         self, data: TrainingData, options: FitOptions, recipe: Recipe, *,
-        depth: int, init: Tree | None = None, overrides: Mapping[str, float | None] | None = None,
+        depth: int, max_depth: int | None = None, init: Tree | None = None,
+        overrides: Mapping[str, float | None] | None = None,
     ) -> None:  # fmt: skip
         _check_memory(2**depth - 1 if init is None else init.n_splits, data.n_features)
         super().__init__(data, options, Topology.complete(depth) if init is None else init.topology, init)
-        self.recipe, self.overrides = recipe, overrides or {}
+        self.recipe, self.overrides, self.max_depth = recipe, overrides or {}, max_depth
         settings = self.starts() if init is None else tuple(setting.warm() for setting in self.starts())
         self.settings = tuple(setting.override(**self.overrides) for setting in settings)
 
@@ -232,8 +262,67 @@ class _OurTask(Task[Setting, P]):
         n_varying = int((scaling.factor > 0).sum())
         return rng.standard_normal((self.topology.n_splits, self.data.n_features + 1)) / np.sqrt(n_varying + 1)
 
+    @property
+    def chooses(self) -> bool:
+        """Whether trees of several shapes are compared: not if the user fixed the course of the training."""
+        options, recipe = self.options, self.recipe
+        fixed = options.n_init != "auto" or options.early_stopping or not options.refit or self.init is not None
+        return options.effort > 0 and recipe.adapts and not fixed and len(self.data.sample) >= FEWEST_TO_CHOOSE
 
-class ClassTask(_OurTask[ClassParameters]):
+    def follow(
+        self, plan: Plan, grown: Grown | None, X: Floats, train: Sample
+    ) -> tuple[Self, Setting | None, Tree | None]:
+        """Begin a plan: the task in its shape, the setting to train with if any, and the tree to begin with if any.
+
+        ``X`` are the rows that the tree was grown from, in training coordinates.
+        """
+        task = copy.copy(self)
+        if grown is None:
+            assert isinstance(plan.tree, RandomTree)
+            _check_memory(2**plan.tree.depth - 1, self.data.n_features)
+            task.topology = Topology.complete(plan.tree.depth)
+            return task, task.adapted(plan.setting), None
+        task.topology = grown.topology
+        if plan.setting is None or not len(grown.splits):
+            return task, None, task.given(grown, train)
+        return task, task.adapted(plan.setting).warm(), task.given(grown.unit_scores(X), train)
+
+    def adapted(self, setting: Setting | None) -> Setting:
+        """A setting of a plan, for the depth of this task and with what the user gave."""
+        assert setting is not None
+        return setting.override(**self.overrides)
+
+    @abstractmethod
+    def given(self, grown: Grown, train: Sample) -> Tree:
+        """A tree that was grown in training coordinates, as a tree that reads raw inputs."""
+
+    @abstractmethod
+    def costs(self) -> Costs:
+        """What pruning weighs against the number of leaves."""
+
+    def pruned(self, tree: Tree, sample: Sample) -> Tree:
+        """The tree without leaves that no row of a sample reaches, and as small as the user wants it."""
+        o = self.options
+        return pruned(tree, sample, Limits(o.min_samples_leaf, o.max_leaf_nodes, o.ccp_alpha), self.costs())
+
+    @abstractmethod
+    def outcome(self, tree: Tree, train: Sample, held: Sample) -> Any:
+        """What a tree that was fitted to training rows says of validation rows."""
+
+    @abstractmethod
+    def judge(self, outcomes: Sequence[Any]) -> Verdict:
+        """Judge a plan by the outcomes of its folds."""
+
+    @abstractmethod
+    def errors(self, verdict: Verdict, y: Array) -> Floats:
+        """How far the answers of a verdict are off, row by row, in the units of the user."""
+
+    @abstractmethod
+    def mixed(self, sample: Sample, answer: Floats) -> Sample:
+        """The rows of a sample with half of their targets replaced by what trees that never saw them said."""
+
+
+class ClassTask(OurTask[ClassParameters]):
     """Fit a classifier: classes are dealt to leaves, reassigned when the annealing ends, and counted at the end.
 
     Parameters
@@ -252,14 +341,54 @@ class ClassTask(_OurTask[ClassParameters]):
 
     problem: Classification
     pause = ANNEALED_SHARE
+    tolerance = 0.25
 
     def __init__(
         self, data: TrainingData, options: FitOptions, recipe: Recipe, *, most_epochs: int | None = None, **more: Any
     ) -> None:
         super().__init__(data, options, recipe, **more)
-        self.problem = Classification(data.n_outputs)
+        self.problem, self._most_epochs = Classification(data.n_outputs), most_epochs
+
+    @property
+    def most_epochs(self) -> int:  # type: ignore[override]
+        """Most epochs of a start, if their number is not given."""
         by_depth = round(200 * (4 / max(4, self.topology.depth)) ** 1.75)
-        self.most_epochs = by_depth if most_epochs is None else most_epochs
+        return by_depth if self._most_epochs is None else self._most_epochs
+
+    def plans(self) -> Sequence[Plan]:
+        if not self.chooses:
+            return ()
+        size = TableSize(len(self.data.sample), self.data.n_features, self.problem.n_classes)
+        return class_plans(size, self.max_depth)
+
+    def adapted(self, setting: Setting | None) -> Setting:
+        assert setting is not None
+        return super().adapted(setting.at_depth(self.topology.depth))
+
+    def given(self, grown: Grown, train: Sample) -> Tree:
+        assert grown.leaf_class is not None
+        return class_tree(self.splits_only(grown.splits), np.eye(self.problem.n_classes)[grown.leaf_class], self.data)
+
+    def costs(self) -> Costs:
+        return class_costs(self.problem.n_classes)
+
+    def outcome(self, tree: Tree, train: Sample, held: Sample) -> ClassOutcome:
+        tree = self.fill(tree, None, train, None).tree
+        unit, share = margin_unit(sample_margins(tree, train)), tree.value[leaves_of(tree, held)]
+        return ClassOutcome(sample_margins(tree, held) / unit, share, held.y, held.weight, tree.n_leaves)
+
+    def judge(self, outcomes: Sequence[ClassOutcome]) -> Verdict:
+        return judge_classes(outcomes)
+
+    def errors(self, verdict: Verdict, y: Array) -> Floats:
+        return 1 - verdict.answer[np.arange(len(y)), y]
+
+    def mixed(self, sample: Sample, answer: Floats) -> Sample:
+        """A row of mixed classes is several rows, one for each class that has a share worth training on."""
+        target = (answer + np.eye(self.problem.n_classes)[sample.y]) / 2
+        row, code = np.nonzero(target > LEAST_SHARE)
+        rows = sample.take(row)
+        return Sample(rows.X, rows.index, code, rows.weight * target[row, code])
 
     def starts(self) -> tuple[Setting, ...]:
         adapts, depth = self.recipe.adapts, self.topology.depth
@@ -318,7 +447,7 @@ class ClassTask(_OurTask[ClassParameters]):
         return class_tree(moved, frequencies(moved.topology, table), self.data), table.sum(axis=1)
 
 
-class RegressionTask(_OurTask[RegressionParameters]):
+class RegressionTask(OurTask[RegressionParameters]):
     """Fit a regressor. Targets are standardised during training, and folded back into the leaves.
 
     Parameters
@@ -335,6 +464,7 @@ class RegressionTask(_OurTask[RegressionParameters]):
 
     problem: Regression
     most_epochs = 500
+    tolerance = 0.5
 
     def __init__(
         self, data: TrainingData, options: FitOptions, recipe: Recipe, *, problem: Regression, guard: bool, **more: Any
@@ -343,6 +473,35 @@ class RegressionTask(_OurTask[RegressionParameters]):
         options = options if recipe.closed_form else replace(options, refit=False)
         super().__init__(data, options, recipe, **more)
         self.problem, self.guard = problem, guard
+
+    def plans(self) -> Sequence[Plan]:
+        if not self.chooses:
+            return ()
+        return regression_plans(TableSize(len(self.data.sample), self.data.n_features), self.max_depth)
+
+    def given(self, grown: Grown, train: Sample) -> Tree:
+        return self.fill(self.splits_only(grown.splits), None, train, None, LeafFit(False, 10.0)).tree
+
+    def costs(self) -> Costs:
+        return regression_costs(self.data.scaling, linear=self.problem.linear)
+
+    def outcome(self, tree: Tree, train: Sample, held: Sample) -> RegressionOutcome:
+        ways = WAYS if self.problem.linear else CONSTANT_FITS
+        models = [model for _, model in self._models(tree, train, ways)]
+        output = np.array(self._outputs(tree, models, train, held))
+        y = self.data.standardise(held.y)
+        return RegressionOutcome(output, y, held.weight, ways, tree.n_leaves)
+
+    def judge(self, outcomes: Sequence[RegressionOutcome]) -> Verdict:
+        return judge_numbers(outcomes, self.problem.loss, self.problem.parameter)
+
+    def errors(self, verdict: Verdict, y: Array) -> Floats:
+        center, scale = self.data.target_scale
+        return np.abs(verdict.answer * scale + center - y)
+
+    def mixed(self, sample: Sample, answer: Floats) -> Sample:
+        center, scale = self.data.target_scale
+        return sample.with_targets((sample.y + answer * scale + center) / 2)
 
     def targets(self, sample: Sample) -> Array:
         return self.data.standardise(sample.y).astype(np.float32)
@@ -363,7 +522,7 @@ class RegressionTask(_OurTask[RegressionParameters]):
         if self.recipe.closed_form:
             return self._refit(tree, train, held, LEAF_FITS if chosen is None else (chosen,))
         if trained is None:
-            model = self._ridge(tree, train, augmented=False, penalties=(1.0,))[0][0]
+            model = self._ridge(tree, train, LeafFit(False, 1.0), (1.0,))[0][0]
         else:
             model = trained.leaves.astype(np.float64).reshape(tree.n_leaves, self.problem.n_outputs, -1)
         losses = self._losses(tree, [model], train, train if held is None else held)
@@ -409,32 +568,42 @@ class RegressionTask(_OurTask[RegressionParameters]):
 
     def _refit(self, tree: Tree, train: Sample, held: Sample | None, leaf_fits: Sequence[LeafFit]) -> Candidate:
         """Fit all leaves in each of the ways, and keep the best."""
-        models: list[Floats] = []
-        losses: list[float] = []
-        for augmented in (False, True):
-            penalties = tuple(leaf_fit.penalty for leaf_fit in leaf_fits if leaf_fit.augmented == augmented)
-            if penalties:
-                fitted, left_out = self._ridge(tree, train, augmented=augmented, penalties=penalties)
-                models += list(fitted)
-                losses += list(left_out)
+        fitted = self._models(tree, train, leaf_fits)
+        losses, models = [loss for loss, _ in fitted], [model for _, model in fitted]
         if held is not None:
             losses = self._losses(tree, models, train, held)
         best = int(np.argmin(losses))
         return Candidate(self._tree(tree, models[best], train), (float(losses[best]),), leaf_fits[best])
 
-    def _ridge(self, tree: Tree, train: Sample, **choices: Any) -> tuple[Floats, Floats]:
-        return ridge_paths(tree, self._standard(train), self.data.scaling, linear=self.problem.linear, **choices)
+    def _models(self, tree: Tree, train: Sample, leaf_fits: Sequence[LeafFit]) -> list[tuple[float, Floats]]:
+        """Fit all leaves in each of the ways: the mean squared leave-one-out error, and the models."""
+        found: dict[LeafFit, tuple[float, Floats]] = {}
+        for kind in dict.fromkeys(leaf_fit._replace(penalty=0.0) for leaf_fit in leaf_fits):
+            alike = [leaf_fit for leaf_fit in leaf_fits if leaf_fit._replace(penalty=0.0) == kind]
+            fitted, left_out = self._ridge(tree, train, kind, tuple(leaf_fit.penalty for leaf_fit in alike))
+            found |= zip(alike, zip(left_out, fitted))
+        return [found[leaf_fit] for leaf_fit in leaf_fits]
+
+    def _ridge(self, tree: Tree, train: Sample, kind: LeafFit, penalties: tuple[float, ...]) -> tuple[Floats, Floats]:
+        return ridge_paths(
+            tree, self._standard(train), self.data.scaling, linear=kind.linear and self.problem.linear,
+            augmented=kind.augmented, penalties=penalties, common_penalty=kind.common,
+        )  # fmt: skip
+
+    def _outputs(self, tree: Tree, models: Sequence[Floats], train: Sample, judges: Sample) -> list[Floats]:
+        """What each set of leaf models predicts, clipped to the targets of the training rows, in training units."""
+        leaf = leaves_of(tree, judges)
+        lower, upper = (self.data.standardise(bound) for bound in self._guard(tree, train))
+        ones = np.ones((len(judges), 1))
+        design = np.hstack([self.data.scaling.apply(judges, np.float64), ones]) if self.problem.linear else ones
+        # A constant model is its last column alone.
+        products = (np.einsum("nc,noc->no", design[:, -model.shape[2] :], model[leaf]) for model in models)
+        return [np.clip(product, lower[leaf], upper[leaf]) for product in products]
 
     def _losses(self, tree: Tree, models: Sequence[Floats], train: Sample, judges: Sample) -> list[float]:
-        """Loss of each set of leaf models on the rows to judge by, clipped to the targets of the training rows."""
-        leaf, target = leaves_of(tree, judges), self.data.standardise(judges.y)
-        lower, upper = (self.data.standardise(bound) for bound in self._guard(tree, train))
-        design = np.ones((len(judges), 1))
-        if self.problem.linear:
-            design = np.hstack([self.data.scaling.apply(judges, np.float64), design])
-        losses = []
-        for model in models:
-            output = np.clip(np.einsum("nc,noc->no", design, model[leaf]), lower[leaf], upper[leaf])
+        """Loss of each set of leaf models on the rows to judge by."""
+        target, losses = self.data.standardise(judges.y), []
+        for output in self._outputs(tree, models, train, judges):
             loss = residual_losses(output - target, LOSSES[self.problem.loss], self.problem.parameter)
             losses.append(float(np.average(loss.mean(axis=1), weights=judges.weight)))
         return losses

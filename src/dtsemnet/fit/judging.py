@@ -1,0 +1,127 @@
+"""How plans are compared: by what they predict for rows that they were not trained on.
+
+The loss of a row is, for classes, 1 if the class is wrong plus the Brier score of its margin probabilities,
+calibrated on these rows; for numbers, the loss of the regressor. A plan is dropped on the way if it is behind
+the best by more than two standard errors of the difference, row by row. At the end the plan with the fewest
+leaves wins among those that are behind by no more than a fraction of a standard error: what rows cannot
+tell apart, the reader's effort decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dtsemnet.arrays import Floats, Ints
+from dtsemnet.fit.calibration import Calibration, calibrate
+from dtsemnet.fit.leaves import LeafFit
+from dtsemnet.kernels.regression import LOSSES, LossName, residual_losses
+
+__all__ = [
+    "ClassOutcome",
+    "RegressionOutcome",
+    "Verdict",
+    "is_behind",
+    "judge_classes",
+    "judge_numbers",
+    "simplest_of_best",
+]
+
+FAR_BEHIND = 2.0
+"""Standard errors behind the best at which a plan is dropped."""
+
+
+@dataclass(frozen=True)
+class ClassOutcome:
+    """What a tree says of validation rows, (n_rows, n_classes) each, and the truth."""
+
+    margin: Floats
+    """Margins, in units of the tree."""
+    share: Floats
+    """Shares of the classes in the leaf."""
+    y: Ints
+    weight: Floats
+    n_leaves: int
+
+
+@dataclass(frozen=True)
+class RegressionOutcome:
+    """What the trees with the same splits and leaves fitted in several ways predict for validation rows."""
+
+    output: Floats
+    """(n_ways, n_rows, n_outputs), in standard deviations of the targets."""
+    y: Floats
+    weight: Floats
+    ways: tuple[LeafFit, ...]
+    n_leaves: int
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The losses of a plan on all rows judged so far, in the order of the folds."""
+
+    loss: Floats
+    weight: Floats
+    n_leaves: float
+    """Mean number of leaves over the folds; a linear leaf counts twice."""
+    answer: Floats
+    """Probabilities, or numbers predicted in standard deviations, (n_rows, n_outputs)."""
+    calibration: Calibration | None = None
+    leaf_fit: LeafFit | None = None
+
+    @property
+    def mean(self) -> float:
+        """Mean loss."""
+        return float(np.average(self.loss, weights=self.weight))
+
+    def behind(self, best: Verdict) -> tuple[float, float]:
+        """Mean difference to the losses of another verdict on the same rows, and its standard error."""
+        difference = self.loss - best.loss
+        mean = float(np.average(difference, weights=self.weight))
+        spread = float(np.sqrt(np.average(np.square(difference - mean), weights=self.weight)))
+        share = self.weight / self.weight.sum()
+        return mean, spread * float(np.sqrt(share @ share))
+
+
+def judge_classes(outcomes: Sequence[ClassOutcome]) -> Verdict:
+    """Judge a plan of a classifier by all its folds."""
+    margin, share, y, weight = (
+        np.concatenate([getattr(outcome, name) for outcome in outcomes]) for name in ("margin", "share", "y", "weight")
+    )
+    calibration = calibrate(margin, share, y, weight)
+    chance = calibration.probabilities(margin, share)
+    truth = np.eye(margin.shape[1])[y]
+    loss = (share.argmax(axis=1) != y) + np.square(chance - truth).sum(axis=1)
+    return Verdict(loss, weight, _mean_leaves(outcomes), chance, calibration)
+
+
+def judge_numbers(outcomes: Sequence[RegressionOutcome], loss: LossName, parameter: float) -> Verdict:
+    """Judge a plan of a regressor by all its folds, with the way to fit leaves that does best."""
+    output = np.concatenate([outcome.output for outcome in outcomes], axis=1)
+    y, weight = (np.concatenate([getattr(outcome, name) for outcome in outcomes]) for name in ("y", "weight"))
+    losses = [residual_losses(way - y, LOSSES[loss], parameter).mean(axis=1) for way in output]
+    best = int(np.argmin([np.average(each, weights=weight) for each in losses]))
+    leaf_fit = outcomes[0].ways[best]
+    n_leaves = _mean_leaves(outcomes) * (2 if leaf_fit.linear else 1)
+    return Verdict(losses[best], weight, n_leaves, output[best], leaf_fit=leaf_fit)
+
+
+def is_behind(verdict: Verdict, best: Verdict) -> bool:
+    """Whether a plan is so far behind that more rows will hardly change it."""
+    mean, error = verdict.behind(best)
+    return mean > FAR_BEHIND * error
+
+
+def simplest_of_best(verdicts: Sequence[Verdict], tolerance: float) -> int:
+    """The plan with the fewest leaves among those within ``tolerance`` standard errors of the best."""
+    best = min(verdicts, key=lambda verdict: verdict.mean)
+    near = [mean <= tolerance * error for mean, error in (verdict.behind(best) for verdict in verdicts)]
+    return min(
+        (n for n, is_near in enumerate(near) if is_near), key=lambda n: (verdicts[n].n_leaves, verdicts[n].mean, n)
+    )
+
+
+def _mean_leaves(outcomes: Sequence[ClassOutcome | RegressionOutcome]) -> float:
+    return float(np.mean([outcome.n_leaves for outcome in outcomes]))
