@@ -73,7 +73,7 @@ def run(script: Path, folder: Path, *arguments: str) -> subprocess.CompletedProc
     environment = os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "100", "PYTHONIOENCODING": "utf-8"}
     return subprocess.run(
         [sys.executable, str(script), *arguments],
-        cwd=folder, env=environment, capture_output=True, encoding="utf-8", timeout=120, check=False,
+        cwd=folder, env=environment, capture_output=True, encoding="utf-8", timeout=900, check=False,
     )  # fmt: skip
 
 

@@ -80,13 +80,13 @@ def workshop(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _build(project: Path, folder: Path, *targets: str) -> None:
     words = [word for target in targets for word in ("--target", target)]
     command = [sys.executable, "-m", "hatchling", "build", *words, "--directory", str(folder)]
-    done = subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr
 
 
 def _install(wheel: Path, folder: Path) -> Path:
     words = ["install", "--quiet", "--no-deps", "--no-index", "--no-compile", "--disable-pip-version-check"]
-    subprocess.run([sys.executable, "-m", "pip", *words, "--target", str(folder), str(wheel)], check=True, timeout=120)
+    subprocess.run([sys.executable, "-m", "pip", *words, "--target", str(folder), str(wheel)], check=True, timeout=900)
     return folder
 
 
@@ -94,7 +94,7 @@ def _python(code: str, *words: str, paths: list[Path], folder: Path, code_of_exi
     """Run a program that sees these folders alone; ``-S`` leaves out the installed packages, editable ones too."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths)), "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-S", "-c", code, *words]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, encoding="utf-8", timeout=300)
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, encoding="utf-8", timeout=900)
     assert done.returncode == code_of_exit, done.stderr
     return done.stdout + done.stderr
 

@@ -33,7 +33,7 @@ sys.exit(app(["predict", "model.json", "x.csv"], standalone_mode=False))
 
 
 def run(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(words, cwd=folder, env=ENVIRONMENT, capture_output=True, encoding="utf-8", timeout=120)
+    return subprocess.run(words, cwd=folder, env=ENVIRONMENT, capture_output=True, encoding="utf-8", timeout=900)
 
 
 def test_streams_of_a_fit_without_a_terminal(tmp_path: Path, prepared: Path) -> None:
@@ -88,7 +88,7 @@ def test_ctrl_c_in_a_long_fit_is_exit_code_130_and_leaves_nothing(tmp_path: Path
         assert process.poll() is None
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=60)
+    stdout, stderr = process.communicate(timeout=900)
     assert (process.returncode, stdout) == (130, "")
     assert stderr == "error: interrupted; nothing was written.\n"
     assert list(tmp_path.iterdir()) == []

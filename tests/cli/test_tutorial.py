@@ -40,7 +40,7 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]
     for block in blocks("sh"):
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", block],
-            cwd=folder, env=environment, capture_output=True, encoding="utf-8", timeout=120,
+            cwd=folder, env=environment, capture_output=True, encoding="utf-8", timeout=900,
         )  # fmt: skip
         assert done.returncode == 0, f"{block}\n{done.stderr}"
         printed.append(done.stdout)

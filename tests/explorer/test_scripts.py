@@ -22,7 +22,7 @@ PAGE = ROOT / "src" / "dtsemnet" / "explorer" / "page"
 def run(*command: str | Path) -> None:
     if shutil.which("node") is None:
         pytest.skip("needs node, version 20 or later (Debian: nodejs)")
-    done = subprocess.run([str(part) for part in command], cwd=ROOT, capture_output=True, text=True, timeout=300)
+    done = subprocess.run([str(part) for part in command], cwd=ROOT, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -37,21 +37,6 @@ from dtsemnet.rl.policies.sac import RegressionActor, TreeSACPolicy
 from dtsemnet.rl.training import train
 
 __all__ = [
-    "TreePolicy",
-    "AnnealPooling",
-    "TreeSACPolicy",
-    "TopKSAC",
-    "AnnealEntropy",
-    "LeanPPO",
-    "LeanSAC",
-    "policy_tree",
-    "train",
-    "evaluate",
-    "render",
-    "imitate",
-    "viper",
-    "ActorPolicy",
-    "DiscreteActor",
-    "TreeActor",
-    "RegressionActor",
-]
+    "TreePolicy", "AnnealPooling", "TreeSACPolicy", "TopKSAC", "AnnealEntropy", "LeanPPO", "LeanSAC", "policy_tree",
+    "train", "evaluate", "render", "imitate", "viper", "ActorPolicy", "DiscreteActor", "TreeActor", "RegressionActor",
+]  # fmt: skip

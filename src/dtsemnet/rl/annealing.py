@@ -70,8 +70,7 @@ class AnnealPooling(_Annealing):
         return float(self.start * (self.end / self.start) ** (progress / self.fraction))
 
     def _on_training_start(self) -> None:
-        actor = getattr(self.model.policy, "actor", None)
-        if not isinstance(actor, TreeActor):
+        if not isinstance(getattr(self.model.policy, "actor", None), TreeActor):
             raise TypeError(f"AnnealPooling needs an agent with TreePolicy, got {type(self.model.policy).__name__}.")
 
     def _set(self, progress: float) -> None:

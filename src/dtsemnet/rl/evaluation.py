@@ -19,7 +19,9 @@ from dtsemnet.rl.policies.actors import DiscreteActor
 from dtsemnet.rl.policies.sac import RegressionActor
 from dtsemnet.tree import Model
 
-__all__ = ["JUDGING_EPISODES", "JUDGING_SEEDS", "TEST_SEEDS", "Act", "act_by", "evaluate", "is_tree", "summary"]
+__all__ = [
+    "JUDGING_EPISODES", "JUDGING_SEEDS", "TEST_SEEDS", "Act", "EnvOrName", "act_by", "evaluate", "is_tree", "summary",
+]  # fmt: skip
 
 JUDGING_SEEDS = range(10_000, 11_000)
 """Seeds of the episodes that judge a policy on the way."""
@@ -30,13 +32,14 @@ TEST_SEEDS = range(500, 600)
 N_PARALLEL = 50
 """Episodes that are played side by side: one call of the policy serves them all."""
 
+EnvOrName = gym.Env[Any, Any] | str
 Act = Callable[[Array], Any]
 """From observations, one per row, to actions."""
 
 
 def evaluate(
     policy: BaseAlgorithm | Model,
-    env: gym.Env[Any, Any] | str,
+    env: EnvOrName,
     seeds: Iterable[int] = TEST_SEEDS,
     *,
     vec_normalize: VecNormalize | None = None,

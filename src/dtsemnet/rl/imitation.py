@@ -26,7 +26,7 @@ from stable_baselines3.common.policies import ActorCriticPolicy
 from stable_baselines3.dqn.policies import DQNPolicy
 
 from dtsemnet.arrays import Array
-from dtsemnet.rl.evaluation import Act, act_by, evaluate
+from dtsemnet.rl.evaluation import Act, EnvOrName, act_by, evaluate
 from dtsemnet.rl.training import Clock, Progress, Watch
 from dtsemnet.tree import Model, Tree
 
@@ -42,7 +42,7 @@ CART = (DecisionTreeClassifier, DecisionTreeRegressor)
 
 def imitate(
     teacher: BaseAlgorithm,
-    env: gym.Env[Any, Any] | str,
+    env: EnvOrName,
     student: Any,
     *,
     n_rounds: int = 10,
@@ -113,9 +113,7 @@ def imitate(
     return best
 
 
-def viper(
-    teacher: BaseAlgorithm, env: gym.Env[Any, Any] | str, *, max_depth: int = 4, seed: int = 0, **options: Any
-) -> Model:
+def viper(teacher: BaseAlgorithm, env: EnvOrName, *, max_depth: int = 4, seed: int = 0, **options: Any) -> Model:
     """Distil an agent into an axis-aligned tree, grown by CART.
 
     Parameters

@@ -37,18 +37,9 @@ from dtsemnet.rl.policies.ppo import TreePolicy
 from dtsemnet.rl.policies.sac import TreeSACPolicy
 
 __all__ = [
-    "ActionKind",
-    "Recipe",
-    "Settings",
-    "build_agent",
-    "build_student",
-    "critic_options",
-    "find_recipe",
-    "make_training_environments",
-    "read_settings",
-    "recipes_for",
-    "tree_sac_options",
-]
+    "ActionKind", "Recipe", "Settings", "build_agent", "build_student", "critic_options", "find_recipe",
+    "make_training_environments", "read_settings", "recipes_for", "tree_sac_options",
+]  # fmt: skip
 
 ActionKind = Literal["discrete", "continuous"]
 ACTIVATIONS = {"tanh": nn.Tanh, "relu": nn.ReLU}
@@ -206,8 +197,7 @@ def make_training_environments(configuration: Configuration) -> VecEnv:
     """Make the copies of the environment that an agent trains in."""
     settings = read_settings(configuration)
     # Without pictures: LunarLander would simulate the sparks of its engines, ten times the work of all the rest.
-    name, without_pictures = configuration.environment.environment, {"render_mode": None}
-    worlds: VecEnv = make_vec_env(name, settings.n_envs, env_kwargs=without_pictures)
+    worlds = make_vec_env(configuration.environment.environment, settings.n_envs, env_kwargs={"render_mode": None})
     return VecNormalize(worlds, norm_reward=False) if settings.normalize else worlds
 
 

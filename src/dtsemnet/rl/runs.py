@@ -180,14 +180,12 @@ class SavedPolicy:
 
     def playable(self) -> Model | BaseAlgorithm:
         """Give the policy with names, as long as its actions can still be told by their order."""
-        if not isinstance(self.policy, Model):
+        described = _description(self.environment)
+        if described is None or not isinstance(self.policy, Model):
             return self.policy
-        named, described = self.named(), _description(self.environment)
-        if described is None or described.actions is None:
-            return named
         # A tree that imitates may know fewer actions than there are, and their order would give the wrong ones.
-        complete = len(described.actions) == len(named.class_names or described.actions)
-        return named if complete else named_model(self.policy, described.features)
+        complete = len(described.actions or ()) == len(self.policy.class_names or ())
+        return named_model(self.policy, described.features, described.actions if complete else None)
 
 
 def load_policy(path: str | PathLike[str], *, last: bool = False) -> SavedPolicy:
@@ -252,16 +250,20 @@ def has_tensorboard() -> bool:
 
 def _description(name: str | None) -> Environment | None:
     """Read the file of an environment, if there is one."""
-    try:
+    with suppress(ValueError):
         return read_environment(name or "")
-    except ValueError:
-        return None
+    return None
 
 
 def _train(run: Run, checkpoint_minutes: float, watch: Watch | None) -> Record:
     environment, settings = run.configuration.environment, read_settings(run.configuration)
     agent, callbacks = build_agent(run.configuration, run.seed)
-    log = _logger(run.folder)
+    # A CSV file, a new one each time the run is resumed, and TensorBoard if it is installed.
+    n_files = len(list(run.folder.glob("log-*.csv")))
+    outputs: list[logs.KVWriter] = [logs.CSVOutputFormat(str(run.folder / f"log-{n_files + 1}.csv"))]
+    if has_tensorboard():
+        outputs.append(logs.TensorBoardOutputFormat(str(run.folder / "tensorboard")))
+    log = logs.Logger(str(run.folder), outputs)
     agent.set_logger(log)
     try:
         return train(
@@ -346,15 +348,6 @@ def _check_seed(run: Run) -> None:
             f"seed must be at least 0 and not within {reach} of the test's {TEST_SEEDS[0]} to {TEST_SEEDS[-1]} or the "
             f"judge's {JUDGING_SEEDS[0]} to {JUDGING_SEEDS[-1]}, got {run.seed}; take 1 to {TEST_SEEDS[0] - reach}."
         )
-
-
-def _logger(folder: Path) -> logs.Logger:
-    """Log to a CSV file, a new one each time the run is resumed, and for TensorBoard if it is installed."""
-    n_files = len(list(folder.glob("log-*.csv")))
-    outputs: list[logs.KVWriter] = [logs.CSVOutputFormat(str(folder / f"log-{n_files + 1}.csv"))]
-    if has_tensorboard():
-        outputs.append(logs.TensorBoardOutputFormat(str(folder / "tensorboard")))
-    return logs.Logger(str(folder), outputs)
 
 
 @contextmanager

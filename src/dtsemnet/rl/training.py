@@ -16,7 +16,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import gymnasium as gym
 import numpy as np
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback, CallbackList
@@ -24,23 +23,15 @@ from stable_baselines3.common.vec_env import VecNormalize
 
 from dtsemnet import versions
 from dtsemnet.rl.checkpoints import CheckpointCallback
-from dtsemnet.rl.evaluation import JUDGING_EPISODES, JUDGING_SEEDS, TEST_SEEDS, evaluate, is_tree, summary
+from dtsemnet.rl.evaluation import JUDGING_EPISODES, JUDGING_SEEDS, TEST_SEEDS, EnvOrName, evaluate, is_tree, summary
 from dtsemnet.rl.extraction import policy_tree
 from dtsemnet.tree import Model
 from dtsemnet.tree.file import write_atomically
 
 __all__ = [
-    "CHECKPOINT",
-    "Clock",
-    "Judge",
-    "Progress",
-    "Record",
-    "ReportProgress",
-    "Watch",
-    "append_record",
-    "read_lines",
+    "CHECKPOINT", "Clock", "Judge", "Progress", "Record", "ReportProgress", "Watch", "append_record", "read_lines",
     "train",
-]
+]  # fmt: skip
 
 Record: TypeAlias = dict[str, Any]
 CHECKPOINT = "checkpoint.pickle"
@@ -51,7 +42,7 @@ SCREENING = 30
 
 def train(
     agent: BaseAlgorithm,
-    env: gym.Env[Any, Any] | str,
+    env: EnvOrName,
     folder: str | PathLike[str],
     *,
     n_steps: int,
@@ -134,7 +125,7 @@ def train(
     agent.learn(remaining, callback=CallbackList(callbacks), reset_num_timesteps=is_new, progress_bar=progress_bar)
     spent = clock.entries()
     record = {
-        "environment": _name(env),
+        "environment": env if isinstance(env, str) else env.spec.id if env.spec else type(env.unwrapped).__name__,
         **(about or {}),
         "algorithm": type(agent).__name__,
         "policy": type(agent.policy).__name__,
@@ -207,12 +198,7 @@ class Judge(BaseCallback):
     """
 
     def __init__(
-        self,
-        env: gym.Env[Any, Any] | str,
-        folder: Path,
-        every: int,
-        seeds: Sequence[int],
-        names: Sequence[str] | None = None,
+        self, env: EnvOrName, folder: Path, every: int, seeds: Sequence[int], names: Sequence[str] | None = None
     ) -> None:
         super().__init__()
         self.env, self.folder, self.every, self.seeds, self.names = env, folder, every, seeds, names
@@ -296,17 +282,16 @@ class ReportProgress(BaseCallback):
         done, left = self.num_timesteps - self.first_step, max(0, total - self.num_timesteps)
         episodes = [episode["r"] for episode in self.model.ep_info_buffer or ()]
         judgements = self.judge.judgements
-        self.report(
-            Progress(
-                step=min(self.num_timesteps, total),  # the last rollout may go beyond the end
-                n_steps=total,
-                reward=float(np.mean(episodes)) if episodes else None,
-                judged=judgements[-1]["mean"] if judgements else None,
-                best=self.judge.best if judgements else None,
-                seconds=self.clock.total()[0],
-                left=left * self.last / done if done else None,
-            )
+        progress = Progress(
+            step=min(self.num_timesteps, total),  # the last rollout may go beyond the end
+            n_steps=total,
+            reward=float(np.mean(episodes)) if episodes else None,
+            judged=judgements[-1]["mean"] if judgements else None,
+            best=self.judge.best if judgements else None,
+            seconds=self.clock.total()[0],
+            left=left * self.last / done if done else None,
         )
+        self.report(progress)
 
 
 def append_record(path: Path, entries: Record) -> Record:
@@ -334,7 +319,7 @@ def read_lines(path: Path) -> list[Record]:
     return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
 
 
-def _test(agent: BaseAlgorithm, path: Path, env: gym.Env[Any, Any] | str, seeds: Sequence[int]) -> list[float]:
+def _test(agent: BaseAlgorithm, path: Path, env: EnvOrName, seeds: Sequence[int]) -> list[float]:
     """Test a policy that was kept, loaded from its files."""
     if is_tree(agent):
         return evaluate(Model.load(path.with_suffix(".json")), env, seeds)
@@ -343,9 +328,3 @@ def _test(agent: BaseAlgorithm, path: Path, env: gym.Env[Any, Any] | str, seeds:
         normalize = VecNormalize.load(str(path.with_suffix(".pkl")), normalize.venv)
     kept = type(agent).load(path.with_suffix(".zip"), device=agent.device)
     return evaluate(kept, env, seeds, vec_normalize=normalize)
-
-
-def _name(env: gym.Env[Any, Any] | str) -> str:
-    if isinstance(env, str):
-        return env
-    return env.spec.id if env.spec is not None else type(env.unwrapped).__name__

@@ -42,10 +42,7 @@ def asked(critic, rows, drawn):
         drawn.numpy(),
         drawn.numpy(),
         np.zeros(len(drawn), np.float32),
-        critics.networks(len(drawn)),
-        critics.packed.parameters,
-        critics.activation,
-        0.0,
+        critics.critics(len(drawn))._replace(rate=0.0),
     )
     return loss, critics.packed.views(critics.packed.gradient), value, slope
 

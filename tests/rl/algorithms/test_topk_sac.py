@@ -16,7 +16,7 @@ from dtsemnet.nn import Hardmax, LinearSplits, StraightThrough, TopK
 from dtsemnet.rl import LeanSAC, TopKSAC, TreeSACPolicy
 from dtsemnet.rl.algorithms.lean_sac import CriticArrays
 from dtsemnet.rl.algorithms.topk_sac import TopKUpdate
-from dtsemnet.rl.policies.sac import draw_squashed
+from dtsemnet.rl.policies.sac import _squash, draw_squashed
 from rl.worlds import Echo, Sides
 
 LEAVES = {"tree.head.value", "tree.head.coef", "leaf_log_std"}
@@ -74,7 +74,10 @@ class ByAutograd(LeanSAC):
             for rows in torch.split(self._draw(n_steps * batch_size).observations, batch_size):
                 leaf = self.actor.tree.leaf_logits(rows).argsort(dim=1, descending=True, stable=True)[:, :n_choices]
                 seen = rows.repeat(n_choices, 1)
-                actions, log_prob = draw_squashed(*self.actor._at(leaf.T.flatten(), seen))
+                leaf = leaf.T.flatten()
+                actions, log_prob = draw_squashed(
+                    self.actor.head.at(leaf, seen), _squash(self.actor.leaf_log_std[leaf])
+                )
                 least = torch.cat(self.critic(seen, actions), dim=1).min(dim=1).values
                 self.actor.optimizer.zero_grad()
                 (CriticArrays(self).entropy_weight * log_prob - least).mean().backward()

@@ -25,12 +25,7 @@ dtsemnet rl show runs/rl/CartPole-v1/dtsemnet/1
 dtsemnet rl render runs/rl/CartPole-v1/dtsemnet/1 --out cartpole.gif
 """
 
-VERBS = {
-    "train": "dtsemnet.cli.rl.train",
-    "evaluate": "dtsemnet.cli.rl.evaluate",
-    "show": "dtsemnet.cli.rl.show",
-    "render": "dtsemnet.cli.rl.render",
-}
+VERBS = {verb: f"dtsemnet.cli.rl.{verb}" for verb in ("train", "evaluate", "show", "render")}
 """Module of each verb of ``rl``, in the order of the help."""
 
 RUNS = Path("runs/rl")

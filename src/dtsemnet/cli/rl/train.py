@@ -32,10 +32,7 @@ EVERY = 30.0
 
 
 def run(
-    env: Annotated[
-        str,
-        typer.Argument(help="Environment, or a TOML file that describes one.", metavar="ENV"),
-    ],
+    env: Annotated[str, typer.Argument(help="Environment, or a TOML file that describes one.", metavar="ENV")],
     agent: Annotated[str, typer.Option(help="Agent, such as dtsemnet or mlp.", metavar="NAME")] = "dtsemnet",
     depth: Annotated[int | None, typer.Option(help="Depth of the tree.", min=1, metavar="N")] = None,
     seed: Annotated[int, typer.Option(help="Seed.", metavar="N")] = 1,

@@ -24,20 +24,11 @@ from torch import Tensor, nn
 
 from dtsemnet.arrays import Floats
 from dtsemnet.kernels import one_thread
+from dtsemnet.rl.algorithms import sac_kernels
 from dtsemnet.rl.algorithms.lean_ppo import MLP, check_features
-from dtsemnet.rl.algorithms.sac_kernels import (
-    RELU,
-    TANH,
-    Critic,
-    Parameters,
-    Transitions,
-    critic_step,
-    entropy_step,
-    move_targets,
-)
 from dtsemnet.rl.policies.sac import draw_squashed
 
-__all__ = ["CriticArrays", "LeanSAC", "PackedParameters", "check_adam"]
+__all__ = ["CriticArrays", "LeanSAC", "PackedParameters", "check_adam", "learning_rate"]
 
 PLAIN_ADAM = {"betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": 0, "amsgrad": False, "maximize": False}
 """The options of Adam that the kernels support."""
@@ -70,19 +61,18 @@ class LeanSAC(SAC):
         """Take gradient steps on samples of the replay buffer."""
         self.policy.set_training_mode(True)
         self._update_learning_rate(self._optimizers())
-        rows, critics = self._draw(gradient_steps * batch_size), CriticArrays(self)
-        transitions, networks, losses = self._transitions(rows), critics.networks(batch_size), []
+        rows, arrays = self._draw(gradient_steps * batch_size), CriticArrays(self)
+        transitions, critics, losses = self._transitions(rows), arrays.critics(batch_size), []
         with one_thread():
             for step in range(gradient_steps):
                 part = slice(step * batch_size, (step + 1) * batch_size)
                 seen = torch.cat([rows.observations[part], rows.next_observations[part]])
-                batch = Transitions(*(array[part] for array in transitions))
-                losses.append(self._step(seen, batch, critics, networks))
-                if step % self.target_update_interval == 0:
-                    move_targets(critics.targets.row, critics.packed.row, self.tau)
-        critics.write_back()
+                batch = sac_kernels.Transitions(*(array[part] for array in transitions))
+                losses.append(self._step(seen, batch, arrays, critics))
+                sac_kernels.move_targets(critics, step)
+        arrays.write_back()
         critic_loss, actor_loss = (sum(values) / len(values) for values in zip(*losses))
-        figures = {"ent_coef": critics.entropy_weight, "critic_loss": critic_loss, "actor_loss": actor_loss}
+        figures = {"ent_coef": arrays.entropy_weight, "critic_loss": critic_loss, "actor_loss": actor_loss}
         self._log(gradient_steps, figures)
 
     def _log(self, gradient_steps: int, figures: dict[str, float]) -> None:
@@ -92,18 +82,16 @@ class LeanSAC(SAC):
             self.logger.record(f"train/{name}", figure)
 
     def _step(
-        self, seen: Tensor, batch: Transitions, critics: CriticArrays, networks: tuple[Critic, ...]
+        self, seen: Tensor, batch: sac_kernels.Transitions, arrays: CriticArrays, critics: sac_kernels.Critics
     ) -> tuple[float, float]:
         """Take one step, for the observations of the batch and then the next ones; return both losses."""
         n = len(batch.rewards)
         mean, log_std, _ = self.actor.get_action_dist_params(seen)
         drawn, log_prob = draw_squashed(mean, log_std)
-        weight, actions, density = critics.entropy_weight, drawn.detach().numpy(), log_prob.detach().numpy()
-        entropy_step(critics.entropy.parameters, density[:n], critics.target_entropy, critics.entropy_rate)
-        bonus, parameters = -np.float32(weight) * density[n:], critics.packed.parameters
-        loss, value, gradient = critic_step(
-            batch, actions[:n], actions[n:], bonus, networks, parameters, critics.activation, critics.rate
-        )
+        weight, actions, density = arrays.entropy_weight, drawn.detach().numpy(), log_prob.detach().numpy()
+        sac_kernels.entropy_step(arrays.entropy_arrays, density[:n])
+        bonus = -np.float32(weight) * density[n:]
+        loss, value, gradient = sac_kernels.critic_step(batch, actions[:n], actions[n:], bonus, critics)
         self.actor.optimizer.zero_grad()
         by_action, by_density = torch.zeros_like(drawn), torch.zeros_like(log_prob)
         by_action[:n], by_density[:n] = torch.from_numpy(gradient), weight / n
@@ -119,11 +107,11 @@ class LeanSAC(SAC):
         assert self.replay_buffer is not None
         return self.replay_buffer.sample(n_rows, env=self._vec_normalize_env)
 
-    def _transitions(self, rows: ReplayBufferSamples) -> Transitions:
+    def _transitions(self, rows: ReplayBufferSamples) -> sac_kernels.Transitions:
         """Give rows to the kernels."""
         discounts = (1 - rows.dones) * (self.gamma if rows.discounts is None else rows.discounts)
         arrays = self._features(rows.observations), rows.actions.numpy(), self._features(rows.next_observations)
-        return Transitions(*arrays, rows.rewards.reshape(-1).numpy(), discounts.reshape(-1).numpy())
+        return sac_kernels.Transitions(*arrays, rows.rewards.reshape(-1).numpy(), discounts.reshape(-1).numpy())
 
     def _features(self, observations: Tensor) -> NDArray[np.float32]:
         features = self.actor.extract_features(observations, self.actor.features_extractor)
@@ -147,9 +135,8 @@ class LeanSAC(SAC):
         check_features(self.critic.features_extractor)
         for network in self.critic.q_networks:
             MLP(network.children())
-        check_adam(self.critic.optimizer)
-        if self.ent_coef_optimizer is not None:
-            check_adam(self.ent_coef_optimizer)
+        for optimizer in self._optimizers()[1:]:  # that of the actor is left to torch
+            check_adam(optimizer)
 
 
 class CriticArrays:
@@ -159,7 +146,7 @@ class CriticArrays:
     --------
     >>> agent = SAC("MlpPolicy", "Pendulum-v1", policy_kwargs={"net_arch": [8, 6]}, buffer_size=1, device="cpu")
     >>> networks = CriticArrays(agent).networks(n_rows=5)
-    >>> len(networks), [weight.shape for weight in networks[0].weights]
+    >>> len(networks), [weight.shape for weight in networks[0].layers.weights]
     (2, [(8, 4), (6, 8), (1, 6)])
     """
 
@@ -167,30 +154,34 @@ class CriticArrays:
         self.packed = PackedParameters(agent.critic.parameters(), agent.critic.optimizer)
         self.targets = PackedParameters(agent.critic_target.parameters())
         self.mlp = MLP(agent.critic.q_networks[0].children())
-        self.activation = TANH if isinstance(self.mlp.activation, nn.Tanh) else RELU
-        self.rate = _learning_rate(agent.critic.optimizer)
+        self.settings = learning_rate(agent.critic.optimizer), agent.tau, agent.target_update_interval
         log_weight = agent.ent_coef_tensor.log() if agent.log_ent_coef is None else agent.log_ent_coef
-        self.entropy = PackedParameters([log_weight], agent.ent_coef_optimizer)
-        self.entropy_rate = self.target_entropy = 0.0
-        if agent.ent_coef_optimizer is not None:
-            self.entropy_rate = _learning_rate(agent.ent_coef_optimizer)
-            self.target_entropy = float(agent.target_entropy)
+        optimizer = agent.ent_coef_optimizer
+        self.entropy = PackedParameters([log_weight], optimizer)
+        target, rate = (0.0, 0.0) if optimizer is None else (float(agent.target_entropy), learning_rate(optimizer))
+        self.entropy_arrays = sac_kernels.Entropy(self.entropy.parameters, target, rate)
 
     @property
     def entropy_weight(self) -> float:
         """Weight of the entropy in the objective of the actor."""
         return float(np.exp(self.entropy.row[0, 0]))
 
-    def networks(self, n_rows: int) -> tuple[Critic, ...]:
+    def networks(self, n_rows: int) -> tuple[sac_kernels.Critic, ...]:
         """View the rows of critics and targets as layers; weights and biases alternate."""
-        n_layers, networks = len(self.mlp.layers), []
-        values, gradients = self.packed.views(self.packed.row), self.packed.views(self.packed.gradient)
-        views = values, gradients, self.targets.views(self.targets.row)
-        for start in range(0, len(values), 2 * n_layers):
-            layers = (tuple(view[start + kind : start + 2 * n_layers : 2]) for view in views for kind in (0, 1))
+        size, networks = 2 * len(self.mlp.layers), []
+        views = [self.packed.views(self.packed.row), self.packed.views(self.packed.gradient)]
+        views.append(self.targets.views(self.targets.row))
+        activation = sac_kernels.TANH if isinstance(self.mlp.activation, nn.Tanh) else sac_kernels.RELU
+        for start in range(0, len(views[0]), size):
+            parts = (view[start : start + size] for view in views)
+            values, gradient, target = (sac_kernels.Layers(tuple(part[::2]), tuple(part[1::2])) for part in parts)
             outputs = tuple(np.empty((n_rows, layer.out_features), np.float32) for layer in self.mlp.layers)
-            networks.append(Critic._make([*layers, outputs]))
+            networks.append(sac_kernels.Critic(values, gradient, target, outputs, activation))
         return tuple(networks)
+
+    def critics(self, n_rows: int) -> sac_kernels.Critics:
+        """Give everything to the kernels."""
+        return sac_kernels.Critics(self.networks(n_rows), self.packed.parameters, self.targets.row, *self.settings)
 
     def write_back(self) -> None:
         """Copy everything back to torch."""
@@ -223,11 +214,7 @@ class PackedParameters:
         self.second = _row([state["exp_avg_sq"] for state in states]) if begun else np.zeros_like(self.row)
         self.n_steps = np.array([int(states[0]["step"]) if begun else 0])
         self.gradient = np.zeros_like(self.row)
-
-    @property
-    def parameters(self) -> Parameters:
-        """The arrays, for the kernels."""
-        return Parameters(self.row, self.gradient, self.first, self.second, self.n_steps)
+        self.parameters = sac_kernels.Parameters(self.row, self.gradient, self.first, self.second, self.n_steps)
 
     def views(self, row: Floats) -> list[Floats]:
         """View a row as arrays of the shapes of the parameters."""
@@ -259,10 +246,9 @@ def check_adam(optimizer: torch.optim.Optimizer) -> None:
 
 
 def _row(tensors: Sequence[Tensor]) -> Floats:
-    # Copied, because torch.cat of a single tensor shares its memory.
-    array: Floats = torch.cat([tensor.detach().reshape(-1) for tensor in tensors]).numpy().copy()
-    return array.reshape(1, -1)
+    return np.concatenate([tensor.detach().numpy().reshape(-1) for tensor in tensors])[np.newaxis]
 
 
-def _learning_rate(optimizer: torch.optim.Optimizer) -> float:
+def learning_rate(optimizer: torch.optim.Optimizer) -> float:
+    """Read the learning rate of an optimizer."""
     return float(optimizer.param_groups[0]["lr"])

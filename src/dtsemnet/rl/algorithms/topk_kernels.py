@@ -22,18 +22,19 @@ from dtsemnet.kernels import kernel
 from dtsemnet.kernels.logits import best_leaves, leaf_logits, split_gradients
 from dtsemnet.rl.algorithms.sac_kernels import (
     Critic,
+    Critics,
+    Entropy,
     Parameters,
     Transitions,
     action_gradients,
     adam_step,
-    concatenate,
     critic_step,
     entropy_step,
     move_targets,
 )
 from dtsemnet.rl.policies.sac import LOG_STD_MAX, LOG_STD_MIN, SAFETY
 
-__all__ = ["Leaves", "Splits", "TreeArrays", "UpdateSettings", "leaf_steps", "sac_steps"]
+__all__ = ["Leaves", "Splits", "TreeArrays", "leaf_steps", "sac_steps"]
 
 HALF_RANGE, HALF_LOG_2PI = (LOG_STD_MAX - LOG_STD_MIN) / 2, math.log(2 * math.pi) / 2
 
@@ -54,7 +55,7 @@ class Leaves(NamedTuple):
 
 
 class TreeArrays(NamedTuple):
-    """A tree that is trained: its parts as views of rows of parameters, and these rows."""
+    """A tree that is trained: its parts as views of rows of parameters, these rows, and its settings."""
 
     children: Ints
     splits: Splits
@@ -63,21 +64,9 @@ class TreeArrays(NamedTuple):
     leaves: Leaves
     leaf_gradient: Leaves
     leaf_parameters: Parameters
-
-
-class UpdateSettings(NamedTuple):
-    """Settings of an update."""
-
-    batch_size: int
-    activation: int
     k: int
     temperature: float
-    critic_rate: float
-    actor_rate: float
-    entropy_rate: float
-    target_entropy: float
-    tau: float
-    target_every: int
+    rate: float
 
 
 class DrawnActions(NamedTuple):
@@ -98,102 +87,72 @@ class DrawnActions(NamedTuple):
 
 @kernel
 def sac_steps(
-    rows: Transitions,
-    noise: Floats,
-    tree: TreeArrays,
-    critics: tuple[Critic, ...],
-    critic_parameters: Parameters,
-    targets: Floats,
-    entropy: Parameters,
-    settings: UpdateSettings,
+    rows: Transitions, noise: Floats, tree: TreeArrays, critics: Critics, entropy: Entropy
 ) -> tuple[float, float]:
     """Take SAC steps on critics, entropy weight and actor; return the mean losses of critics and actor.
 
-    ``noise`` is for the actions of the observations and of the next ones, (2, rows, actions); ``entropy`` holds the
-    logarithm of the entropy weight.
+    ``noise`` is for the actions of the observations and of the next ones, (2, steps, batch, actions).
     """
-    n, n_rows, k, temperature = settings.batch_size, len(rows.rewards), settings.k, settings.temperature
+    _, n_steps, n, _ = noise.shape
     critic_loss = actor_loss = 0.0
-    for step in range(n_rows // n):
+    for step in range(n_steps):
         part = slice(step * n, step * n + n)
         now, later = rows.observations[part], rows.next_observations[part]
-        weight = np.exp(entropy.value[0, 0])
-        scores, node, index, share = _select_leaves(now, tree.splits, tree.children, k, temperature)
-        drawn = _draw_actions(now, tree.leaves, index, share, noise[0, part])
-        _, _, later_index, later_share = _select_leaves(later, tree.splits, tree.children, k, temperature)
-        later_drawn = _draw_actions(later, tree.leaves, later_index, later_share, noise[1, part])
-        entropy_step(entropy, drawn.log_prob, settings.target_entropy, settings.entropy_rate)
+        weight = np.exp(entropy.parameters.value[0, 0])
+        scores, node, index, share = _select_leaves(now, tree, tree.k)
+        drawn = _draw_actions(now, tree.leaves, index, share, noise[0, step])
+        _, _, later_index, later_share = _select_leaves(later, tree, tree.k)
+        later_drawn = _draw_actions(later, tree.leaves, later_index, later_share, noise[1, step])
+        entropy_step(entropy, drawn.log_prob)
         batch = Transitions(now, rows.actions[part], later, rows.rewards[part], rows.discounts[part])
-        loss, value, gradient = critic_step(
-            batch,
-            drawn.action,
-            later_drawn.action,
-            -weight * later_drawn.log_prob,
-            critics,
-            critic_parameters,
-            settings.activation,
-            settings.critic_rate,
-        )
+        bonus = -weight * later_drawn.log_prob
+        loss, value, gradient = critic_step(batch, drawn.action, later_drawn.action, bonus, critics)
         critic_loss += loss
         actor_loss += weight * drawn.log_prob.mean() - value
-        by_share = _leaf_gradients(now, tree.leaves, drawn, gradient, weight / n, tree.leaf_gradient)
-        _split_gradients(now, tree.children, drawn, by_share, temperature, scores, node, tree.split_gradient)
-        adam_step(tree.leaf_parameters, settings.actor_rate)
-        if k > 1:  # the choice of one leaf has no gradient, and momentum must not move the splits either
-            adam_step(tree.split_parameters, settings.actor_rate)
-        if step % settings.target_every == 0:
-            move_targets(targets, critic_parameters.value, settings.tau)
-    n_steps = max(1, n_rows // n)
-    return critic_loss / n_steps, actor_loss / n_steps
+        by_share = _leaf_gradients(now, tree, drawn, gradient, weight / n)
+        _split_gradients(now, tree, drawn, by_share, scores, node)
+        adam_step(tree.leaf_parameters, tree.rate)
+        if tree.k > 1:  # the choice of one leaf has no gradient, and momentum must not move the splits either
+            adam_step(tree.split_parameters, tree.rate)
+        move_targets(critics, step)
+    return critic_loss / max(1, n_steps), actor_loss / max(1, n_steps)
 
 
 @kernel
 def leaf_steps(
-    observations: Floats,
-    noise: Floats,
-    n_choices: int,
-    weight: float,
-    tree: TreeArrays,
-    critics: tuple[Critic, ...],
-    settings: UpdateSettings,
+    observations: Floats, noise: Floats, n_choices: int, weight: float, tree: TreeArrays, networks: tuple[Critic, ...]
 ) -> float:
     """Take steps on the leaves alone, on an action of each of the best leaves; return the mean loss.
 
-    ``noise`` has ``n_choices`` times the rows: for each step those of the best leaf, then those of the next.
+    ``noise``, (steps, n_choices * batch, actions), is for the actions of the best leaf, then for those of the next.
     """
-    n, (n_rows, n_features), n_actions = settings.batch_size, observations.shape, noise.shape[1]
-    m = n * n_choices
-    seen, x = np.empty((m, n_features), noise.dtype), np.empty((m, n_features + n_actions), noise.dtype)
-    taken, whole = np.empty((1, m), np.int32), np.ones((1, m), noise.dtype)
-    loss = 0.0
-    for step in range(n_rows // n):
+    n_steps, m, n_actions = noise.shape
+    n, loss = m // n_choices, 0.0
+    seen, whole = np.empty((m, observations.shape[1]), noise.dtype), np.ones((1, m), noise.dtype)
+    for step in range(n_steps):
         now = observations[step * n : step * n + n]
-        _, _, index, _ = _select_leaves(now, tree.splits, tree.children, n_choices, settings.temperature)
+        _, _, index, _ = _select_leaves(now, tree, n_choices)
         for r in range(n_choices):
             seen[r * n : r * n + n] = now
-            taken[0, r * n : r * n + n] = index[r]
-        drawn = _draw_actions(seen, tree.leaves, taken, whole, noise[step * m : step * m + m])
-        concatenate(seen, drawn.action, x)
-        value, gradient = action_gradients(x, n_actions, critics, settings.activation)
+        drawn = _draw_actions(seen, tree.leaves, index.reshape(1, m), whole, noise[step])
+        value, gradient = action_gradients(np.concatenate((seen, drawn.action), axis=1), n_actions, networks)
         loss += weight * drawn.log_prob.mean() - value
-        _leaf_gradients(seen, tree.leaves, drawn, gradient, weight / m, tree.leaf_gradient)
-        adam_step(tree.leaf_parameters, settings.actor_rate)
-    return loss / max(1, n_rows // n)
+        _leaf_gradients(seen, tree, drawn, gradient, weight / m)
+        adam_step(tree.leaf_parameters, tree.rate)
+    return loss / max(1, n_steps)
 
 
 @kernel
-def _select_leaves(
-    x: Floats, splits: Splits, children: Ints, k: int, temperature: float
-) -> tuple[Floats, Floats, Ints, Floats]:
+def _select_leaves(x: Floats, tree: TreeArrays, k: int) -> tuple[Floats, Floats, Ints, Floats]:
     """Compute the scores of splits, the logits of nodes, and the k best leaves with their shares; a column per row."""
-    n_splits, n_samples, dtype = len(splits.weight), len(x), x.dtype
+    n_splits, n_samples, dtype = len(tree.children), len(x), x.dtype
     scores, node = np.empty((n_splits, n_samples), dtype), np.empty((2 * n_splits + 1, n_samples), dtype)
-    np.dot(splits.weight, x.T, scores)
-    scores += splits.bias.reshape(-1, 1)
-    leaf_logits(scores, children, node)
+    np.dot(tree.splits.weight, x.T, scores)
+    scores += tree.splits.bias.reshape(-1, 1)
+    leaf_logits(scores, tree.children, node)
     share, index = np.empty((k, n_samples), dtype), np.empty((k, n_samples), np.int32)
     best_leaves(node[n_splits:], share, index)
-    inverse = 1 / temperature
+    inverse = 1 / tree.temperature
     for b in range(n_samples):
         total = 0.0
         for r in range(k):
@@ -234,10 +193,9 @@ def _draw_actions(x: Floats, leaves: Leaves, index: Ints, share: Floats, noise: 
 
 
 @kernel
-def _leaf_gradients(
-    x: Floats, leaves: Leaves, drawn: DrawnActions, by_action: Floats, by_density: float, gradient: Leaves
-) -> Floats:
+def _leaf_gradients(x: Floats, tree: TreeArrays, drawn: DrawnActions, by_action: Floats, by_density: float) -> Floats:
     """Write the gradients of the leaves, given those of actions and log probability; return those of the shares."""
+    leaves, gradient = tree.leaves, tree.leaf_gradient
     n_ranks, n_samples = drawn.leaf.shape
     n_actions, n_features = leaves.value.shape[1], x.shape[1]
     by_share = np.zeros((n_ranks, n_samples), x.dtype)
@@ -262,14 +220,7 @@ def _leaf_gradients(
 
 @kernel
 def _split_gradients(
-    x: Floats,
-    children: Ints,
-    drawn: DrawnActions,
-    by_share: Floats,
-    temperature: float,
-    scores: Floats,
-    node: Floats,
-    gradient: Splits,
+    x: Floats, tree: TreeArrays, drawn: DrawnActions, by_share: Floats, scores: Floats, node: Floats
 ) -> None:
     """Write the gradients of the splits, given those of the shares; ``scores`` and ``node`` are overwritten."""
     n_ranks, n_samples = by_share.shape
@@ -280,11 +231,11 @@ def _split_gradients(
         for r in range(n_ranks):
             mean += drawn.share[r, b] * by_share[r, b]
         for r in range(n_ranks):
-            node[n_splits + drawn.leaf[r, b], b] = drawn.share[r, b] * (by_share[r, b] - mean) / temperature
-    split_gradients(scores, children, node)
-    np.dot(scores, x, gradient.weight)
+            node[n_splits + drawn.leaf[r, b], b] = drawn.share[r, b] * (by_share[r, b] - mean) / tree.temperature
+    split_gradients(scores, tree.children, node)
+    np.dot(scores, x, tree.split_gradient.weight)
     for i in range(n_splits):
         total = 0.0
         for b in range(n_samples):
             total += scores[i, b]
-        gradient.bias[i] = total
+        tree.split_gradient.bias[i] = total

@@ -20,8 +20,8 @@ from stable_baselines3.common.utils import FloatSchedule, update_learning_rate
 
 from dtsemnet.kernels import one_thread
 from dtsemnet.nn import LinearLeaves, LinearSplits, TopK
-from dtsemnet.rl.algorithms.lean_sac import CriticArrays, LeanSAC, PackedParameters, check_adam
-from dtsemnet.rl.algorithms.topk_kernels import Leaves, Splits, TreeArrays, UpdateSettings, leaf_steps, sac_steps
+from dtsemnet.rl.algorithms.lean_sac import CriticArrays, LeanSAC, PackedParameters, check_adam, learning_rate
+from dtsemnet.rl.algorithms.topk_kernels import Leaves, Splits, TreeArrays, leaf_steps, sac_steps
 from dtsemnet.rl.policies.sac import RegressionActor, TreeSACPolicy
 
 __all__ = ["TopKSAC", "TopKUpdate"]
@@ -74,19 +74,11 @@ class TopKSAC(LeanSAC):
         device: str = "cpu",
         **kwargs: Any,
     ) -> None:
-        self.actor_learning_rate = actor_learning_rate
-        self.leaf_learning_rate = leaf_learning_rate
+        self.actor_learning_rate, self.leaf_learning_rate = actor_learning_rate, leaf_learning_rate
         super().__init__(
-            policy,
-            env,
-            learning_rate,
-            train_freq=train_freq,
-            gradient_steps=gradient_steps,
-            tau=tau,
-            learning_starts=learning_starts,
-            device=device,
-            **kwargs,
-        )
+            policy, env, learning_rate, train_freq=train_freq, gradient_steps=gradient_steps, tau=tau,
+            learning_starts=learning_starts, device=device, **kwargs,
+        )  # fmt: skip
 
     def train(self, gradient_steps: int, batch_size: int = 64) -> None:
         """Run the three phases on samples of the replay buffer."""
@@ -138,31 +130,17 @@ class TopKUpdate:
     def first_phase(self, n_steps: int) -> tuple[float, float]:
         """Take SAC steps; return the losses of critics and actor."""
         rows = self.agent._draw(n_steps * self.batch_size)
-        losses: tuple[float, float] = sac_steps(
-            self.agent._transitions(rows),
-            self._noise(2, len(rows.rewards)),
-            self._tree(),
-            self.critics.networks(self.batch_size),
-            self.critics.packed.parameters,
-            self.critics.targets.row,
-            self.critics.entropy.parameters,
-            self._settings(),
-        )
-        return losses
+        transitions, noise = self.agent._transitions(rows), self._noise(2, n_steps, self.batch_size)
+        critics = self.critics.critics(self.batch_size)
+        return sac_steps(transitions, noise, self._tree(), critics, self.critics.entropy_arrays)
 
     def leaf_phase(self, n_steps: int, n_choices: int) -> float:
         """Take steps on the leaves alone, each on the best leaves of every row; return the loss."""
         rows = self.agent._draw(n_steps * self.batch_size)
-        loss: float = leaf_steps(
-            self.agent._features(rows.observations),
-            self._noise(len(rows.rewards) * n_choices),
-            n_choices,
-            self.critics.entropy_weight,
-            self._tree(),
-            self.critics.networks(self.batch_size * n_choices),
-            self._settings(),
-        )
-        return loss
+        n_actions = self.batch_size * n_choices
+        observations, noise = self.agent._features(rows.observations), self._noise(n_steps, n_actions)
+        networks = self.critics.networks(n_actions)
+        return leaf_steps(observations, noise, n_choices, self.critics.entropy_weight, self._tree(), networks)
 
     def write_back(self) -> None:
         """Copy everything back to torch."""
@@ -170,31 +148,19 @@ class TopKUpdate:
             part.write_back()
 
     def _tree(self) -> TreeArrays:
-        splits, leaves = self.splits, self.leaves
+        splits, leaves, tree = self.splits, self.leaves, self.agent.actor.tree
+        assert isinstance(tree.selector, TopK)
         return TreeArrays(
-            self.agent.actor.tree.topology.children,
+            tree.topology.children,
             Splits(*splits.views(splits.row)),
             Splits(*splits.views(splits.gradient)),
             splits.parameters,
             Leaves(*leaves.views(leaves.row)),
             Leaves(*leaves.views(leaves.gradient)),
             leaves.parameters,
-        )
-
-    def _settings(self) -> UpdateSettings:
-        agent, tree = self.agent, self.agent.actor.tree
-        assert isinstance(tree.selector, TopK)
-        return UpdateSettings(
-            batch_size=self.batch_size,
-            activation=self.critics.activation,
             k=min(tree.selector.k, tree.topology.n_leaves),
             temperature=tree.selector.temperature,
-            critic_rate=self.critics.rate,
-            actor_rate=float(agent.actor.optimizer.param_groups[0]["lr"]),
-            entropy_rate=self.critics.entropy_rate,
-            target_entropy=self.critics.target_entropy,
-            tau=agent.tau,
-            target_every=agent.target_update_interval,
+            rate=learning_rate(self.agent.actor.optimizer),
         )
 
     def _noise(self, *shape: int) -> NDArray[np.float32]:

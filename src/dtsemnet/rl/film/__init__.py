@@ -13,7 +13,7 @@ from gymnasium import spaces
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import VecNormalize
 
-from dtsemnet.rl.evaluation import act_by, is_tree
+from dtsemnet.rl.evaluation import EnvOrName, act_by, is_tree
 from dtsemnet.rl.extraction import policy_tree
 from dtsemnet.tree import Model
 
@@ -30,7 +30,7 @@ MIN_HEIGHT = 400
 
 def render(
     policy: Model | BaseAlgorithm,
-    env: gym.Env[Any, Any] | str,
+    env: EnvOrName,
     path: str | PathLike[str],
     *,
     seed: int = 500,
@@ -105,7 +105,7 @@ def render(
     total, step, done = 0.0, 0, False
     try:
         observation, _ = made.reset(seed=seed)
-        height = max(MIN_HEIGHT, _picture(made).height)
+        height = max(MIN_HEIGHT, len(np.asarray(made.render())))
         if isinstance(policy, Model):
             panel: Panel = TreePanel(policy, height, output_names)
         else:
@@ -129,16 +129,10 @@ def _frame(env: gym.Env[Any, Any], panel: Panel, step: int, total: float, observ
     """Draw the picture of the environment, vertically centred, and the panel next to it."""
     from PIL import Image
 
-    picture = _picture(env)
+    pixels: Any = env.render()
+    picture = Image.fromarray(np.asarray(pixels, dtype=np.uint8))
     beside = panel.draw(step, total, np.ravel(observation).astype(np.float64), action)
     frame = Image.new("RGB", (picture.width + beside.width, beside.height), "white")
     frame.paste(picture, (0, (beside.height - picture.height) // 2))
     frame.paste(beside, (picture.width, 0))
     return frame
-
-
-def _picture(env: gym.Env[Any, Any]) -> Image.Image:
-    from PIL import Image
-
-    pixels: Any = env.render()
-    return Image.fromarray(np.asarray(pixels, dtype=np.uint8))

@@ -79,8 +79,7 @@ class Panel:
         start = MARGIN + 72 + int(max(_font(12).getlength(label) for label in labels))
         length = min(180, self.width - MARGIN - start - 70)
         for i, value in enumerate(action):
-            numbers = np.array([0.0, value])
-            shares = np.clip((numbers - low[i]) / max(high[i] - low[i], 1e-12), 0.0, 1.0)
+            shares = np.clip((np.array([0.0, value]) - low[i]) / max(high[i] - low[i], 1e-12), 0.0, 1.0)
             first, last = sorted(start + shares * length)
             pen.rectangle((start, y + 3, start + length, y + 12), fill=rgb(GRID))
             pen.rectangle((first, y + 3, last, y + 12), fill=rgb(BARS))
@@ -94,12 +93,11 @@ class TreePanel(Panel):
     """The panel of a tree on raw observations."""
 
     def __init__(self, model: Model, height: int, names: Names = None) -> None:
-        n_leaves, tree = model.tree.n_leaves, model.tree
-        super().__init__(int(np.clip(5 * n_leaves + 2 * MARGIN, 500, 720)), height, names=names)
+        tree = model.tree
+        super().__init__(int(np.clip(5 * tree.n_leaves + 2 * MARGIN, 500, 720)), height, names=names)
         self.model, self.view = model, ReadableView.of(model)
         self.actions = class_colors(len(model.class_names)) if model.class_names is not None else []
-        n_listed = min(tree.depth, MOST_ROWS)
-        n_lines = n_listed + (1 if model.is_classifier else tree.n_outputs)
+        n_lines = min(tree.depth, MOST_ROWS) + (1 if model.is_classifier else tree.n_outputs)
         self.floor = height - 14 - GAP - ROW * n_lines
         """Height at which the tree ends and the text begins."""
         self.positions = _Positions(lay_out(tree.topology), self.width, HEAD, self.floor - 14)
@@ -148,11 +146,9 @@ class TreePanel(Panel):
     @lru_cache(maxsize=1024)  # noqa: B019 - a panel lives as long as its episode
     def _title(self, split: int) -> str:
         """Write the condition of a split: its largest terms, as many as fit."""
-        tree, size = self.view.tree, self.model.tree.weight[split]
-        room = self.width - 2 * MARGIN - 90
-        return fit_condition(
-            self.view, tree.weight[split], float(tree.bias[split]), size, lambda text: _font(11).getlength(text) <= room
-        )
+        tree, room = self.view.tree, self.width - 2 * MARGIN - 90
+        weight, bias, size = tree.weight[split], float(tree.bias[split]), self.model.tree.weight[split]
+        return fit_condition(self.view, weight, bias, size, lambda text: _font(11).getlength(text) <= room)
 
     def _draw_tree(self) -> Image.Image:
         """Draw all edges, splits and leaves, ``SHARP`` times too large, without highlights."""
@@ -172,8 +168,7 @@ class TreePanel(Panel):
         """Draw the tree with the path to a leaf highlighted."""
         sheet, positions = self.plain.copy(), self.positions
         pen = ImageDraw.Draw(sheet)
-        path = self.model.tree.topology.paths.split[leaf]
-        nodes = [*(int(split) for split in path if split >= 0), ~leaf]
+        nodes = [*(int(split) for split in self.model.tree.topology.paths.split[leaf] if split >= 0), ~leaf]
         for upper, lower in pairwise(nodes):
             pen.line([positions.at(upper), positions.at(lower)], fill=rgb(ACCENT), width=3 * SHARP)
         for split in nodes[:-1]:
@@ -190,20 +185,18 @@ class _Positions:
     """Positions of the nodes, in the pixels of the large drawing."""
 
     def __init__(self, layout: Layout, width: int, top: int, bottom: int) -> None:
-        self.layout = layout
-        depth = max(1, int(layout.leaf_depth.max()))
-        self.unit = (width - 2 * MARGIN - 12) / max(1.0, layout.span) * SHARP
-        self.start = (MARGIN + 6) * SHARP if layout.span else width * SHARP / 2
-        self.top, self.step = (top + 6) * SHARP, (bottom - top - 18) / depth * SHARP
-        self.dot = float(np.clip(self.unit / 5, SHARP, 4 * SHARP))
-        self.half = float(np.clip(0.4 * self.unit, SHARP / 2, 9 * SHARP))
+        unit = (width - 2 * MARGIN - 12) / max(1.0, layout.span) * SHARP
+        start = (MARGIN + 6) * SHARP if layout.span else width * SHARP / 2
+        step = (bottom - top - 18) / max(1, int(layout.leaf_depth.max())) * SHARP
+        # The leaf j is the node ~j: all leaves, counted from the end.
+        self.x = start + unit * np.append(layout.split_x, layout.leaf_x[::-1])
+        self.y = (top + 6) * SHARP + step * np.append(layout.split_depth, layout.leaf_depth[::-1])
+        self.dot = float(np.clip(unit / 5, SHARP, 4 * SHARP))
+        self.half = float(np.clip(0.4 * unit, SHARP / 2, 9 * SHARP))
 
     def at(self, node: int) -> tuple[float, float]:
         """Give the position of a split, or of a leaf by its complement."""
-        layout = self.layout
-        x, depth = (layout.split_x, layout.split_depth) if node >= 0 else (layout.leaf_x, layout.leaf_depth)
-        key = max(node, ~node)
-        return self.start + self.unit * float(x[key]), self.top + self.step * int(depth[key])
+        return float(self.x[node]), float(self.y[node])
 
     def box(self, leaf: int, more: float = 0.0) -> tuple[float, float, float, float]:
         """Give the corners of a leaf, extended on all sides by ``more``."""

@@ -60,28 +60,24 @@ class GifWriter:
 
     def add(self, frame: Image.Image) -> None:
         """Write what changed, once the colours are chosen."""
-        if self.palette is not None:
-            self._write(frame, self.palette)
-            return
         self.waiting.append(frame)
-        if len(self.waiting) == N_SAMPLED:
-            self._start()
+        if self.palette is not None or len(self.waiting) == N_SAMPLED:
+            self._write_waiting()
 
     def close(self) -> None:
         """Write the frames that wait, and the end mark."""
-        if self.palette is None and self.waiting:
-            self._start()
+        self._write_waiting()
         self.file.write(b";")
         self.file.close()
 
-    def _start(self) -> None:
-        self.palette = _palette(self.waiting, self.keep)
+    def _write_waiting(self) -> None:
+        if self.palette is None and self.waiting:
+            self.palette = _palette(self.waiting, self.keep)
         for frame in self.waiting:
-            self._write(frame, self.palette)
+            self._write(frame.quantize(palette=self.palette, dither=Image.Dither.NONE))
         self.waiting.clear()
 
-    def _write(self, frame: Image.Image, palette: Image.Image) -> None:
-        indexed = frame.quantize(palette=palette, dither=Image.Dither.NONE)
+    def _write(self, indexed: Image.Image) -> None:
         if self.last is None:
             self.file.writelines(GifImagePlugin.getheader(indexed, info={"loop": 0})[0])
             box = (0, 0, *indexed.size)

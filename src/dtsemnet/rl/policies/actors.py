@@ -1,9 +1,8 @@
 """Actors for discrete actions: from observations to the logits of the actions.
 
-An actor has three methods. ``forward`` computes the logits that exploration draws from
-and that training differentiates. ``act`` gives the action of the tree, which the agent
-takes when it does not explore. ``to_tree`` gives that tree. The largest logit and the
-action of the tree can differ: on a hyperplane several actions tie for the largest
+An actor has three methods. ``forward`` computes the logits that exploration draws from and that training
+differentiates. ``act`` gives the action of the tree, which the agent takes when it does not explore. ``to_tree`` gives
+that tree. The largest logit and the action of the tree can differ: on a hyperplane several actions tie for the largest
 logit, but only one leaf is reached.
 """
 
@@ -134,8 +133,7 @@ class TreeActor(DiscreteActor):
 
     def forward(self, x: Tensor) -> Tensor:
         """Pool the leaf logits into those of the actions."""
-        logits: Tensor = self.net(x)
-        return logits
+        return self.net(x)
 
     def act(self, x: Tensor) -> Tensor:
         """Return the action of the leaf reached."""

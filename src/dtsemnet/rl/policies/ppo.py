@@ -1,8 +1,7 @@
 """Policies for PPO with discrete actions: the actor is a tree, the critic a network.
 
-``PPO(TreePolicy, env, policy_kwargs=dict(max_depth=4))`` trains it like any other policy. Exploration
-draws from the softmax of the action logits; the deterministic action is that of the leaf reached,
-never the largest pooled logit.
+``PPO(TreePolicy, env, policy_kwargs=dict(max_depth=4))`` trains it like any other policy. Exploration draws from the
+softmax of the action logits; the deterministic action is that of the leaf reached, never the largest pooled logit.
 """
 
 from __future__ import annotations

@@ -73,7 +73,8 @@ class RegressionActor(Actor):
         x = self.extract_features(obs, self.features_extractor)
         scores = self.tree.scores(x)
         if not self.training:
-            return *self._at(leaf_logits(scores, self.tree.topology).argmax(dim=1), x), {}
+            leaf = leaf_logits(scores, self.tree.topology).argmax(dim=1)
+            return self.head.at(leaf, x), _squash(self.leaf_log_std[leaf]), {}
         weights = self.tree.selector.weigh(scores, self.tree.topology)
         return self.head(weights, x), _squash(weights @ self.leaf_log_std), {}
 
@@ -84,8 +85,7 @@ class RegressionActor(Actor):
 
     def action_log_prob(self, obs: PyTorchObs) -> tuple[Tensor, Tensor]:
         """Draw an action for each row, (n_samples, n_actions), with the logarithm of its density, (n_samples,)."""
-        mean, log_std, _ = self.get_action_dist_params(obs)
-        return draw_squashed(mean, log_std)
+        return draw_squashed(*self.get_action_dist_params(obs)[:2])
 
     @property
     def head(self) -> LinearLeaves:
@@ -96,9 +96,6 @@ class RegressionActor(Actor):
     def to_tree(self) -> Tree:
         """Decode the network: its outputs are the actions before squashing."""
         return decode(self.tree)
-
-    def _at(self, leaf: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
-        return self.head.at(leaf, x), _squash(self.leaf_log_std[leaf])
 
     def _get_constructor_parameters(self) -> dict[str, Any]:
         return super()._get_constructor_parameters() | self.tree_kwargs

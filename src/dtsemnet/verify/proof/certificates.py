@@ -1,24 +1,25 @@
 """Certificates: statements that are checked in rational arithmetic, whatever solver they came from.
 
-All of them are about the points ``z`` with ``G z <= h`` in a box. For any multipliers ``y >= 0`` and
-``r = y G``, however the solver rounded:
+All of them are about the points ``z`` with ``G z <= h`` in a box. For any multipliers ``y >= 0`` and ``r = y G``,
+however the solver rounded:
 
 - *infeasible*, if ``min over the box of r z  >  y h`` (Farkas);
 - *bound*, ``c z >= min over the box of (c + r) z  -  y h``;
 - *distance*, ``|z - z0| >= y (G z0 - h) / |r|``, in the dual norm of ``r``.
 
-A double is a fraction, so the sums are exact. What a solver's tolerance left over is part of
-``r``, and the minimum over the box accounts for it. A wrong multiplier makes a weaker statement,
-never a wrong one. Denominators are powers of two, so sums are taken in integers and reduced once.
+A double is a fraction, so the sums are exact. What a solver's tolerance left over is part of ``r``, and the minimum
+over the box accounts for it. A wrong multiplier makes a weaker statement, never a wrong one. Denominators are powers of
+two, so sums are taken in integers and reduced once.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, NamedTuple
+from itertools import repeat
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -69,9 +70,18 @@ def linear_bound(cost: Floats, constant: float, polytope: Polytope, multiplier: 
     return _least(row, polytope, multiplier) + Fraction(constant)
 
 
-def exact_dot(left: Floats, right: Floats) -> Fraction:
-    """Sum the products of two vectors without rounding."""
-    return _dot(left.tolist(), right.tolist())
+def exact_dot(left: Iterable[Any], right: Iterable[Any]) -> Fraction:
+    """Sum products of numbers whose denominators are powers of two, without rounding: as integers over a common one."""
+    total, bits = 0, 0
+    for a, b in zip(left, right):
+        if not (a and b):
+            continue
+        (p, q), (r, s) = a.as_integer_ratio(), b.as_integer_ratio()
+        here = q.bit_length() + s.bit_length() - 2
+        if here > bits:
+            total, bits = total << (here - bits), here
+        total += (p * r) << (bits - here)
+    return Fraction(total, 1 << bits)
 
 
 def exact_value(coef: Floats, constant: float, z: Sequence[Fraction]) -> Fraction:
@@ -101,7 +111,7 @@ def distance_bound(
     """
     combined = _combine(multiplier, rows)
     free = np.isfinite(weight)
-    height = _dot(combined, center.tolist()) - exact_dot(multiplier, bound)
+    height = exact_dot(combined, center.tolist()) - exact_dot(multiplier.tolist(), bound.tolist())
     if height <= 0:
         return Fraction(0)
     size = _dual_norm([r for r, moves in zip(combined, free) if moves], weight[free].tolist(), norm)
@@ -113,40 +123,26 @@ def _combine(multiplier: Floats, rows: Floats) -> list[Fraction]:
     """Add up rows times multipliers, without rounding."""
     used = np.flatnonzero(multiplier)
     factors = multiplier[used].tolist()
-    return [_dot(factors, column) for column in rows[used].T.tolist()]
+    return [exact_dot(factors, column) for column in rows[used].T.tolist()]
 
 
 def _least(row: list[Fraction], polytope: Polytope, multiplier: Floats) -> Fraction:
     """Least value of a row on the box, less the combined right-hand side."""
     ends = zip(row, polytope.lower.tolist(), polytope.upper.tolist())
-    return _dot(row, [low if r > 0 else high for r, low, high in ends]) - exact_dot(multiplier, polytope.bound)
+    corner = [low if r > 0 else high for r, low, high in ends]
+    return exact_dot(row, corner) - exact_dot(multiplier.tolist(), polytope.bound.tolist())
 
 
 def _dual_norm(row: list[Fraction], weight: list[float], norm: Norm) -> Fraction:
     """Dual norm of a row whose entries are divided by weights; a root is rounded up."""
     if norm == "1":
         return max((abs(r) / Fraction(w) for r, w in zip(row, weight)), default=Fraction(0))
-    power = 1 if norm == "inf" else 2
     groups: dict[float, list[Fraction]] = {}
     for r, w in zip(row, weight):
         groups.setdefault(w, []).append(abs(r))
-    sums = ((_dot(part, part) if power == 2 else _dot(part, [1.0] * len(part)), w) for w, part in groups.items())
-    total = sum((part / Fraction(w) ** power for part, w in sums), Fraction(0))
-    return total if power == 1 else _root_above(total)
-
-
-def _dot(left: Sequence[float | Fraction], right: Sequence[float | Fraction]) -> Fraction:
-    """Sum products of numbers whose denominators are powers of two, as integers over a common one."""
-    total, bits = 0, 0
-    for a, b in zip(left, right):
-        if not (a and b):
-            continue
-        (p, q), (r, s) = a.as_integer_ratio(), b.as_integer_ratio()
-        here = q.bit_length() + s.bit_length() - 2
-        if here > bits:
-            total, bits = total << (here - bits), here
-        total += (p * r) << (bits - here)
-    return Fraction(total, 1 << bits)
+    if norm == "inf":
+        return sum((exact_dot(part, repeat(1.0)) / Fraction(w) for w, part in groups.items()), Fraction(0))
+    return _root_above(sum((exact_dot(part, part) / Fraction(w) ** 2 for w, part in groups.items()), Fraction(0)))
 
 
 def _root_above(square: Fraction) -> Fraction:

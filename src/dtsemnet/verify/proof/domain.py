@@ -1,9 +1,8 @@
 """Domains: the set of inputs that a statement is about.
 
-A domain is a box of the columns as the user has them, cut by linear constraints ``A x <= b``.
-Columns may be integers, fixed, restricted to some categories, or allowed to be missing. A
-proof covers every input of the domain that doubles can represent; a witness lies in it exactly,
-which is checked in rational arithmetic.
+A domain is a box of the columns as the user has them, cut by linear constraints ``A x <= b``. Columns may be integers,
+fixed, restricted to some categories, or allowed to be missing. A proof covers every input of the domain that doubles
+can represent; a witness lies in it exactly, which is checked in rational arithmetic.
 """
 
 from __future__ import annotations
@@ -166,9 +165,8 @@ class Domain:
             )
         if limit is not None and not (np.isfinite(limit) and limit > 0):
             raise ValueError(f"limit must be a positive number, got {limit!r}.")
-        ends = (np.asarray(end, dtype=np.float64) for end in (low, high))
-        low, high = (end if limit is None else np.clip(end, -limit, limit) for end in ends)
-        return cls(low, high, integer=integer)
+        reach = np.inf if limit is None else limit
+        return cls(*np.clip(np.asarray([low, high], dtype=np.float64), -reach, reach), integer=integer)
 
     def narrow(self, ranges: Mapping[Name, tuple[float, float]]) -> Domain:
         """Make the part of the domain in which some columns lie between two numbers.

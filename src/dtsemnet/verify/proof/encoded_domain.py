@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dtsemnet.arrays import Array, Bools, Floats
-from dtsemnet.tree import Column, Model
+from dtsemnet.tree import Model
 from dtsemnet.verify.proof.certificates import Polytope, exact_dot
 from dtsemnet.verify.proof.domain import Domain, Name
 from dtsemnet.verify.proof.linear_programs import Solution, contradiction, interior
@@ -32,6 +32,8 @@ __all__ = [
 ]  # fmt: skip
 
 _UNIT = 2.0**-53
+_Row = tuple[Floats, float]
+"""A constraint of the features: coefficients and bound."""
 
 
 class MissingMark(NamedTuple):
@@ -75,19 +77,20 @@ class EncodedDomain:
             if column.categories is not None:
                 continue  # rows are made from the categories allowed; `hold` looks at those of users
             x = np.nan if row[j] is None else float(row[j])
-            if np.isnan(x):
-                if j not in _column_numbers(self.model, self.domain.missing):
-                    return False
-            elif self.column_lower[j] <= x <= self.column_upper[j]:
+            if self.column_lower[j] <= x <= self.column_upper[j]:
                 numbers[j] = x
-            else:
+            elif not (np.isnan(x) and j in self.columns(self.domain.missing)):
                 return False
-        if not all(float(numbers[j]).is_integer() for j in _column_numbers(self.model, self.domain.integer)):
+        if not all(float(numbers[j]).is_integer() for j in self.columns(self.domain.integer)):
             return False
         if self.domain.A is None or self.domain.b is None:
             return True
         pairs = zip(self.domain.A, self.domain.b.tolist())
         return all(exact_dot(a, numbers) <= Fraction(b) for a, b in pairs)
+
+    def columns(self, names: tuple[Name, ...]) -> set[int]:
+        """The numbers of columns."""
+        return {column_number(self.model, name) for name in names}
 
     def leaf_of(self, row: Array) -> int:
         """The leaf that the model sends a row to."""
@@ -107,57 +110,45 @@ class EncodedDomain:
             values = z[part]
             is_missing = column.missing is not None and values[-1] > 0.5
             if column.categories is None:
-                row[j] = np.nan if is_missing else self._number(j, column, float(values[0]))
+                z_j = float(values[0])
+                x = z_j if column.is_identity or column.scale == 0 else z_j / column.scale + column.center
+                row[j] = np.nan if is_missing else float(min(max(x, self.column_lower[j]), self.column_upper[j]))
                 continue
-            categories = values[: len(column.categories)]
-            best = int(np.argmax(categories)) if len(categories) else 0
-            if len(categories) and categories[best] > 0.5:
-                row[j] = column.categories[best]
+            present = np.flatnonzero(values[: len(column.categories)] > 0.5)
+            if len(present):
+                row[j] = column.categories[present[0]]
             else:
                 row[j] = None if is_missing else self.unknown.get(j)
         return row
 
-    def _number(self, j: int, column: Column, z: float) -> float:
-        x = z if column.is_identity or column.scale == 0 else z / column.scale + column.center
-        return min(max(x, float(self.column_lower[j])), float(self.column_upper[j]))
+    def round_integers(self, z: Floats, lower: Floats, upper: Floats) -> Floats:
+        """Round the integers of points, and clip them to a box."""
+        return np.clip(np.where(self.integer, np.round(z), z), lower, upper)
 
-    def find_row(
-        self, points: Iterable[Floats], lower: Floats, upper: Floats, accepts: Callable[[Array], bool]
-    ) -> Array | None:
-        """Turn points into rows until one lies in the domain and the model accepts it."""
-        for point in points:
-            z = np.where(self.integer, np.round(point), point)
-            row = self.row(np.clip(z, lower, upper))
-            if self.contains(row) and accepts(row):
-                return row
-        return None
+    def fill_missing(self, z: Floats) -> Floats:
+        """Put the numbers of points at their fill if a mark says missing, and between their ends if not."""
+        z = z.copy()
+        for mark, (number, fill, low, high) in self.marks.items():
+            z[..., number] = np.where(z[..., mark] > 0.5, fill, np.clip(z[..., number], low, high))
+        return z
+
+    def find_row(self, points: Iterable[Floats], polytope: Polytope, accepts: Callable[[Array], bool]) -> Array | None:
+        """Turn points of a box into rows until one lies in the domain and the model accepts it."""
+        rows = (self.row(self.round_integers(point, polytope.lower, polytope.upper)) for point in points)
+        return next((row for row in rows if self.contains(row) and accepts(row)), None)
 
     def find_row_near(
         self, points: Iterable[Floats], polytope: Polytope, accepts: Callable[[Array], bool], known: Floats | None
     ) -> Array | None:
         """Look for such a row on the way from points on the edge of a polytope to its inside, or to a known point."""
         inside = polytope._replace(soft=None)
-        for point in points:
-            ways = [points_inwards(point, lambda: deepest_point(inside) if len(inside.rows) else None)]
-            ways += [] if known is None else [points_inwards(point, lambda: known)]
-            row = self.find_row(chain.from_iterable(ways), polytope.lower, polytope.upper, accepts)
-            if row is not None:
-                return row
-        return None
+        ends = [inside if len(inside.rows) else None, *([] if known is None else [known])]
+        ways = (points_inwards(point, end) for point in points for end in ends)
+        return self.find_row(chain.from_iterable(ways), polytope, accepts)
 
-    def cut(self, lower: Floats, upper: Floats, feature: int, low: float, high: float) -> tuple[Floats, Floats]:
-        """Cut a box at one feature; a missing mark that is settled settles the number beside it."""
-        lower, upper = lower.copy(), upper.copy()
-        lower[feature], upper[feature] = low, high
-        mark = self.marks.get(feature)
-        if mark is not None and low == high:
-            ends = (mark.fill, mark.fill) if low == 1 else (mark.low, mark.high)
-            lower[mark.number] = max(lower[mark.number], ends[0])
-            upper[mark.number] = min(upper[mark.number], ends[1])
-        return lower, upper
-
-    def halve(self, lower: Floats, upper: Floats, solution: Solution | None) -> list[tuple[Floats, Floats]]:
+    def halve(self, polytope: Polytope, solution: Solution | None) -> list[Polytope]:
         """Halve a box at the integer feature that is farthest from whole; no parts if all integers are settled."""
+        lower, upper = polytope.lower, polytope.upper
         open_ = np.flatnonzero(self.integer & (upper > lower))
         if not len(open_):
             return []
@@ -168,8 +159,18 @@ class EncodedDomain:
         j = int(open_[k])
         at = float(np.floor(z[k])) if away[k] > 1e-6 else float(np.floor(middle[j]))
         at = min(max(at, float(lower[j])), float(upper[j]) - 1)
-        parts = self.cut(lower, upper, j, lower[j], at), self.cut(lower, upper, j, at + 1, upper[j])
-        return [part for part in parts if (part[0] <= part[1]).all()]
+        parts = self._cut(polytope, j, lower[j], at), self._cut(polytope, j, at + 1, upper[j])
+        return [part for part in parts if (part.lower <= part.upper).all()]
+
+    def _cut(self, polytope: Polytope, feature: int, low: float, high: float) -> Polytope:
+        """Cut a box at one feature; a missing mark that is settled settles the number beside it."""
+        lower, upper = polytope.lower.copy(), polytope.upper.copy()
+        lower[feature], upper[feature] = low, high
+        mark = self.marks.get(feature)
+        if mark is not None and low == high:
+            least, most = (mark.fill, mark.fill) if low == 1 else (mark.low, mark.high)
+            lower[mark.number], upper[mark.number] = max(lower[mark.number], least), min(upper[mark.number], most)
+        return polytope._replace(lower=lower, upper=upper)
 
     def is_whole(self, z: Floats) -> bool:
         """Whether integers are whole at a point, and numbers agree with the missing marks beside them."""
@@ -220,26 +221,21 @@ def bind(model: Model, domain: Domain) -> EncodedDomain:
     """Encode a domain for a model; refuse one that is open, empty or of another width."""
     if not isinstance(domain, Domain):
         raise TypeError(f"domain must be a Domain, got {type(domain).__name__}; write Domain(lower, upper).")
-    low, high = _column_ends(model, domain)
-    encoder, d = model.encoder, model.tree.n_features
-    box = _Box(np.zeros(d), np.ones(d), np.zeros(d, dtype=bool), {}, {}, [])
-    integers, may_miss = _column_numbers(model, domain.integer), _column_numbers(model, domain.missing)
-    for j, (column, part) in enumerate(zip(encoder.columns, encoder.features_of_column)):
-        if column.categories is None:
-            _bind_number(box, column, part, (low[j], high[j]), may_miss=j in may_miss, integer=j in integers)
-        else:
-            _bind_categories(box, model, domain, j)
-    rows, bound = _encoded_constraints(model, domain, low, high)
-    n_soft = len(rows)
-    for members, exactly_one in box.groups:
-        row = np.zeros(d)
-        row[members] = 1.0
-        rows += [row, -row] if exactly_one else [row]
-        bound += [1.0, -1.0] if exactly_one else [1.0]
+    d, nothing = model.tree.n_features, np.zeros(0)
     encoded = EncodedDomain(
-        model, domain, box.lower, box.upper, np.array(rows).reshape(-1, d), np.array(bound),
-        np.arange(len(rows)) < n_soft, box.integer, box.marks, box.unknown, low, high,
+        model, domain, np.zeros(d), np.ones(d), nothing, nothing, nothing > 0, np.zeros(d, dtype=bool), {}, {},
+        *_column_ends(model, domain),
     )  # fmt: skip
+    integers, may_miss = (encoded.columns(names) for names in (domain.integer, domain.missing))
+    one_category: list[_Row] = []
+    for j, column in enumerate(model.encoder.columns):
+        if column.categories is None:
+            _bind_number(encoded, j, is_integer=j in integers, may_miss=j in may_miss)
+        else:
+            one_category += _bind_categories(encoded, j)
+    soft = _encoded_constraints(encoded)
+    rows, bound = (np.array([pair[k] for pair in soft + one_category]) for k in (0, 1))
+    encoded = replace(encoded, rows=rows.reshape(-1, d), bound=bound, soft=np.arange(len(rows)) < len(soft))
     proof = contradiction(Polytope(encoded.rows, encoded.bound, encoded.lower, encoded.upper))
     if proof is not None and proof.margin < 0:
         raise ValueError(
@@ -284,18 +280,18 @@ def roundings(point: Floats) -> Iterator[Floats]:
             yield rounded
 
 
-def points_inwards(
-    point: Floats, find_inside: Callable[[], Floats | None], start: Floats | None = None
-) -> Iterator[Floats]:
+def points_inwards(point: Floats, inside: Polytope | Floats | None, start: Floats | None = None) -> Iterator[Floats]:
     """Points from one on the edge of a region to one inside it, then round numbers near the edge.
 
-    With ``start``, points a little farther along the way from there come first: they change no other feature.
+    With ``start``, points a little farther along the way from there come first: they change no other feature. Of a
+    polytope the deepest point is found only when its turn comes.
     """
     yield point
     if start is not None:
         for share in 10.0 ** np.arange(-15.0, -9.0):
             yield point + share * (point - start)
-    inside = find_inside()
+    if isinstance(inside, Polytope):
+        inside = deepest_point(inside)
     if inside is not None:
         for share in 10.0 ** np.arange(-14.0, 1.0):
             yield point + share * (inside - point)
@@ -306,22 +302,6 @@ def deepest_point(polytope: Polytope) -> Floats | None:
     """The point that lies farthest inside the soft rows."""
     solution = interior(polytope)
     return None if solution is None else solution.point
-
-
-class _Box(NamedTuple):
-    """What the columns of a domain become, feature by feature."""
-
-    lower: Floats
-    upper: Floats
-    integer: Bools
-    marks: dict[int, MissingMark]
-    unknown: dict[int, Any]
-    groups: list[tuple[list[int], bool]]
-    """Features of which at most one is 1, and whether one of them is."""
-
-
-def _column_numbers(model: Model, names: tuple[Name, ...]) -> set[int]:
-    return {column_number(model, name) for name in names}
 
 
 def _column_ends(model: Model, domain: Domain) -> tuple[Floats, Floats]:
@@ -354,11 +334,11 @@ def _column_ends(model: Model, domain: Domain) -> tuple[Floats, Floats]:
     return low, high
 
 
-def _bind_number(
-    box: _Box, column: Column, part: slice, ends: tuple[float, float], *, may_miss: bool, integer: bool
-) -> None:
-    low, high = ends
-    if integer:
+def _bind_number(encoded: EncodedDomain, j: int, *, is_integer: bool, may_miss: bool) -> None:
+    """Set the ends of a column of numbers, feature by feature."""
+    column, part = encoded.model.encoder.columns[j], encoded.model.encoder.features_of_column[j]
+    low, high = encoded.column_lower[j], encoded.column_upper[j]
+    if is_integer:
         low, high = float(np.ceil(low)), float(np.floor(high))
         if low > high:
             raise ValueError(f"domain holds no integer in column {column.name!r}.")
@@ -368,20 +348,22 @@ def _bind_number(
             )
     number, mark = part.start, part.stop - 1
     least, most = (low, high) if column.is_identity else sorted(column.map(end) for end in (low, high))
-    box.integer[number] = integer
+    encoded.integer[number] = is_integer
     if may_miss:
         if column.missing is None:
             raise ValueError(f"missing names column {column.name!r}, but the model refuses missing values there.")
         fill = column.map(column.fill)
-        box.marks[mark] = MissingMark(number, fill, least, most)
-        box.integer[mark] = True
+        encoded.marks[mark] = MissingMark(number, fill, least, most)
+        encoded.integer[mark] = True
         least, most = min(least, fill), max(most, fill)
     elif column.missing is not None:
-        box.upper[mark] = 0.0
-    box.lower[number], box.upper[number] = least, most
+        encoded.upper[mark] = 0.0
+    encoded.lower[number], encoded.upper[number] = least, most
 
 
-def _bind_categories(box: _Box, model: Model, domain: Domain, j: int) -> None:
+def _bind_categories(encoded: EncodedDomain, j: int) -> list[_Row]:
+    """Set the features of a column of categories; the rows say that at most one is 1, and one is if all are known."""
+    model, domain = encoded.model, encoded.domain
     column, part = model.encoder.columns[j], model.encoder.features_of_column[j]
     assert column.categories is not None
     given = {column_number(model, name): values for name, values in domain.categories.items()}
@@ -395,22 +377,26 @@ def _bind_categories(box: _Box, model: Model, domain: Domain, j: int) -> None:
     mapped = (*column.categories, None) if column.missing else column.categories
     unknown = [value for value in allowed if value not in mapped]
     if unknown:
-        box.unknown[j] = unknown[0]
-    box.upper[part] = 0.0
-    box.upper[members] = 1.0
-    box.integer[members] = True
+        encoded.unknown[j] = unknown[0]
+    encoded.upper[part] = 0.0
+    encoded.upper[members] = 1.0
+    encoded.integer[members] = True
     if len(members) == 1 and not unknown:
-        box.lower[members] = 1.0
-    elif members:
-        box.groups.append((members, not unknown))
+        encoded.lower[members] = 1.0
+        return []
+    if not members:
+        return []
+    row: Floats = np.zeros(len(encoded.lower))
+    row[members] = 1.0
+    return [(row, 1.0)] if unknown else [(row, 1.0), (-row, -1.0)]
 
 
-def _encoded_constraints(model: Model, domain: Domain, low: Floats, high: Floats) -> tuple[list[Floats], list[float]]:
+def _encoded_constraints(encoded: EncodedDomain) -> list[_Row]:
     """Write constraints of columns as constraints of features, a little wider if a column is mapped."""
-    rows: list[Floats] = []
-    bound: list[float] = []
+    model, domain = encoded.model, encoded.domain
+    constraints: list[_Row] = []
     if domain.A is None or domain.b is None:
-        return rows, bound
+        return constraints
     for a, b in zip(domain.A, domain.b.tolist()):
         row, slack, size = np.zeros(model.tree.n_features), 0.0, abs(b)
         for j in np.flatnonzero(a).tolist():
@@ -420,9 +406,8 @@ def _encoded_constraints(model: Model, domain: Domain, low: Floats, high: Floats
             row[model.encoder.features_of_column[j].start] = a[j] / column.scale
             if not column.is_identity:
                 b -= a[j] * column.center
-                most = max(abs(low[j]), abs(high[j])) + abs(column.center)
+                most = max(abs(encoded.column_lower[j]), abs(encoded.column_upper[j])) + abs(column.center)
                 size += abs(a[j]) * most
                 slack = 16 * _UNIT * (len(a) + 1)
-        rows.append(row)
-        bound.append(b + slack * size)
-    return rows, bound
+        constraints.append((row, b + slack * size))
+    return constraints

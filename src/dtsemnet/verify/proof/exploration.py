@@ -1,35 +1,35 @@
 """A walk over a tree: which inputs of a domain get to each node, and which leaves can be reached.
 
-The *region* of a node is described as the tree runs in floating point, enclosed in real half-spaces.
-A computed score differs from ``w . z + b`` by at most
+The *region* of a node is described as the tree runs in floating point, enclosed in real half-spaces. A computed score
+differs from ``w . z + b`` by at most
 
     rho = gamma_n (|w| . |z| + |b|),     gamma_n = n u / (1 - n u),
 
-``n`` being the number of roundings of a term (product, partial sum, four joins, bias). So a row
-that goes left has ``w . z + b <= rho``, one that goes right ``w . z + b >= -rho``, with ``rho`` at its largest
-on the box: rows wide enough for every double. Three kinds of splits need no width, since
-the sign of a rounded sum of two numbers is exact:
+``n`` being the number of roundings of a term (product, partial sum, four joins, bias). So a row that goes left has
+``w . z + b <= rho``, one that goes right ``w . z + b >= -rho``, with ``rho`` at its largest on the box: rows wide
+enough for every double. Three kinds of splits need no width, since the sign of a rounded sum of two numbers is exact:
 
 - a split without weights has its bias as score;
 - a split of one feature is a threshold, found among the doubles by bisection, and cuts the box;
 - splits with equal or opposite weights share one sum before the bias, which they confine to an interval.
 
-To *decide* whether a region can be reached, one linear program finds the point farthest inside its
-half-spaces. If the model sends that point to the region, it is the witness. If no point is inside, the
-multipliers of the program are a Farkas certificate. If features are integers, the box is halved until
-every part has one of the two. What is left is *undecided*: the region is thinner than rounding.
+To *decide* whether a region can be reached, one linear program finds the point farthest inside its half-spaces. If the
+model sends that point to the region, it is the witness. If no point is inside, the multipliers of the program are a
+Farkas certificate. If features are integers, the box is halved until every part has one of the two. What is left is
+*undecided*: the region is thinner than rounding.
 
-To *explore* a tree, it is walked from the root. A witness of a node is a witness of one of its children,
-so only the other child needs a decision; a node that is proved unreachable settles all leaves below it
-at once. Before that, random points of the domain give witnesses of the large leaves.
+To *explore* a tree, it is walked from the root. A witness of a node is a witness of one of its children, so only the
+other child needs a decision; a node that is proved unreachable settles all leaves below it at once. Before that, random
+points of the domain give witnesses of the large leaves.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import takewhile
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -40,12 +40,12 @@ from dtsemnet.tree import Model, Tree
 from dtsemnet.tree.doubles import double_at, rank_of
 from dtsemnet.verify.proof.certificates import Farkas, Polytope
 from dtsemnet.verify.proof.domain import Domain
-from dtsemnet.verify.proof.encoded_domain import EncodedDomain, bind, roundings
+from dtsemnet.verify.proof.encoded_domain import EncodedDomain, bind, deepest_point, roundings
 from dtsemnet.verify.proof.linear_programs import interior
 
 __all__ = [
-    "LEFT", "RIGHT", "Cuts", "Exploration", "Interval", "LeafStatus", "Proof", "Reachability", "Region", "Verdict",
-    "decide", "explore", "explore_leaves", "explored_once", "leaves_below", "rounding_bound",
+    "LEFT", "RIGHT", "Cuts", "Exploration", "Interval", "LeafStatus", "Path", "Proof", "Reachability", "Region",
+    "Verdict", "decide", "explore", "explore_leaves", "explored_once", "least_on_box", "leaves_below", "rounding_bound",
 ]  # fmt: skip
 
 LEFT, RIGHT = 0, 1
@@ -53,6 +53,8 @@ MAX_BOXES = 2000
 N_DRAWS = 8192
 
 LeafStatus = Literal["reachable", "unreachable", "undecided", "not asked"]
+Path = Sequence[tuple[int, int]]
+"""Splits, each with the side taken (0 left, 1 right)."""
 
 
 @dataclass(frozen=True)
@@ -86,16 +88,10 @@ class Verdict:
 
 
 class Interval(NamedTuple):
-    """Where the common sum of parallel splits lies."""
+    """Where the common sum of parallel splits lies; an end is a number and 0, or 1 just above it, -1 just below it."""
 
-    low: float = -np.inf
-    low_open: bool = False
-    high: float = np.inf
-    high_open: bool = False
-
-    @property
-    def is_empty(self) -> bool:
-        return self.low > self.high or (self.low == self.high and (self.low_open or self.high_open))
+    low: tuple[float, int] = (-np.inf, 0)
+    high: tuple[float, int] = (np.inf, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,7 +220,7 @@ def explore_leaves(
     """
     encoded, topology = cuts.encoded, cuts.tree.topology
     wanted = np.ones(topology.n_leaves, dtype=bool) if wanted is None else wanted
-    n_wanted_before, start = np.concatenate([[0], np.cumsum(wanted)]), time.monotonic()
+    start = time.monotonic()
     verdicts = [Verdict("undecided", margin=np.nan) if is_wanted else Verdict("not asked") for is_wanted in wanted]
     regions = [cuts.root()] * topology.n_leaves
     witnesses = _draw_witnesses(encoded)
@@ -232,7 +228,8 @@ def explore_leaves(
     while todo and (time_limit is None or time.monotonic() - start < time_limit):
         node, region = todo.pop()
         leaves = leaves_below(cuts.tree, node)
-        if n_wanted_before[leaves.stop] == n_wanted_before[leaves.start]:
+        n_wanted = int(wanted[leaves.start : leaves.stop].sum())
+        if not n_wanted:
             continue
         witness = next((witnesses[leaf] for leaf in leaves if leaf in witnesses), None)
         verdict = Verdict("reachable", witness)
@@ -246,9 +243,9 @@ def explore_leaves(
             continue
         for leaf in leaves:
             verdicts[leaf], regions[leaf] = verdict, region
-        n_done += int(n_wanted_before[leaves.stop] - n_wanted_before[leaves.start])
+        n_done += n_wanted
         if progress is not None:
-            progress(n_done, int(n_wanted_before[-1]))
+            progress(n_done, int(wanted.sum()))
         if stop_at_first and verdict.status == "reachable":
             break
     return Reachability(tuple(verdicts), tuple(regions), n_programs)
@@ -262,10 +259,9 @@ def decide(cuts: Cuts, region: Region, reaches: Callable[[Array], bool]) -> Verd
     whole = cuts.polytope(region)
     of_splits = np.arange(len(whole.rows)) >= len(encoded.rows)
     farkas: list[Farkas] = []
-    todo, n_programs, open_margin = [(region.lower, region.upper)], 0, -np.inf
+    todo, n_programs, open_margin = [whole], 0, -np.inf
     while todo:
-        lower, upper = todo.pop()
-        polytope = whole._replace(lower=lower, upper=upper)
+        polytope = todo.pop()
         single = _single_row_proof(polytope)
         if single is not None:
             farkas.append(single)
@@ -277,14 +273,13 @@ def decide(cuts: Cuts, region: Region, reaches: Callable[[Array], bool]) -> Verd
             if solution.margin < 0 and proof.check():
                 farkas.append(proof)
                 continue
-            witness = encoded.find_row(roundings(solution.point), lower, upper, reaches)
+            witness = encoded.find_row(roundings(solution.point), polytope, reaches)
             if witness is None and encoded.soft.any():  # an equality has no inside: go inside the splits' rows alone
-                inside = interior(polytope._replace(soft=of_splits))
-                if inside is not None:
-                    witness = encoded.find_row(roundings(inside.point), lower, upper, reaches)
+                inside = deepest_point(polytope._replace(soft=of_splits))
+                witness = None if inside is None else encoded.find_row(roundings(inside), polytope, reaches)
             if witness is not None:
                 return Verdict("reachable", witness, n_programs=n_programs)
-        halves = encoded.halve(lower, upper, solution) if n_programs < MAX_BOXES else []
+        halves = encoded.halve(polytope, solution) if n_programs < MAX_BOXES else []
         todo += halves
         if not halves:
             open_margin = max(open_margin, np.nan if solution is None else solution.margin)
@@ -307,10 +302,8 @@ class Cuts:
         self.n_weights = np.count_nonzero(tree.weight, axis=1)
         self.feature = np.argmax(tree.weight != 0, axis=1) if tree.n_splits else np.zeros(0, dtype=np.int64)
         self._direction, self._sign, self.directions = _parallel(tree, self.feature)
-        self._threshold: dict[int, tuple[float, float]] = {}
+        self._ends: dict[int, tuple[float, float]] = {}
         self._ranks = rank_of(encoded.lower).tolist(), rank_of(encoded.upper).tolist()
-        pairs = enumerate(tree.topology.children.tolist())
-        self._parent = {child: (split, side) for split, children in pairs for side, child in enumerate(children)}
 
     def root(self) -> Region:
         """The region of the root: the whole box."""
@@ -328,8 +321,9 @@ class Cuts:
                 return replace(region, path=path)
         sums = dict(region.sums)
         direction = int(self._direction[split])
-        sums[direction] = _meet(sums.get(direction, Interval()), self._interval(split, side))
-        contradicts = sums[direction].is_empty or self.sums_contradict(sums)
+        above, here = sums.get(direction, Interval()), self._interval(split, side)
+        sums[direction] = both = Interval(max(above.low, here.low), min(above.high, here.high))
+        contradicts = both.low > both.high or self.sums_contradict(sums)
         empty = f"split {split} contradicts a parallel split above it" if contradicts else ""
         return replace(region, path=path, sums=tuple(sums.items()), empty=empty)
 
@@ -342,7 +336,7 @@ class Cuts:
         oblique = [(i, side) for i, side in region.path if self.n_weights[i] > 1]
         return self.half_spaces(oblique)._replace(lower=region.lower, upper=region.upper)
 
-    def half_spaces(self, path: list[tuple[int, int]]) -> Polytope:
+    def half_spaces(self, path: Path) -> Polytope:
         """The domain with its rows, then the closed half-spaces of splits with their sides."""
         split, side = (np.array([pair[k] for pair in path], dtype=np.int64) for k in (0, 1))
         sign = np.where(side == RIGHT, -1.0, 1.0)
@@ -351,24 +345,25 @@ class Cuts:
         soft = np.concatenate([self.encoded.soft, np.ones(len(path), dtype=bool)])
         return Polytope(rows, bound, self.encoded.lower, self.encoded.upper, soft)
 
-    def path_to(self, node: int) -> list[tuple[int, int]]:
+    def path_to(self, node: int) -> Path:
         """Splits above a node that have weights, each with its side; ``~k`` is leaf ``k``."""
-        path = []
-        while node in self._parent:
-            node, side = self._parent[node]
-            path.append((node, side))
-        return [step for step in reversed(path) if self.n_weights[step[0]]]
+        first_leaf = leaves_below(self.tree, node).start
+        steps = zip(*(part[first_leaf].tolist() for part in self.tree.topology.paths))
+        above = takewhile(lambda step: step[0] not in (node, -1), steps)  # the paths of shallow leaves end in -1
+        return [step for step in above if self.n_weights[step[0]]]
 
     def _interval(self, split: int, side: int) -> Interval:
         """The sums that send a row to the side; those of opposite weights are exactly opposite."""
         b = float(self.tree.bias[split])
         if self._sign[split] > 0:  # right: s > -b
-            return Interval(low=-b, low_open=True) if side == RIGHT else Interval(high=-b)
-        return Interval(high=b, high_open=True) if side == RIGHT else Interval(low=b)
+            return Interval(low=(-b, 1)) if side == RIGHT else Interval(high=(-b, 0))
+        return Interval(high=(b, -1)) if side == RIGHT else Interval(low=(b, 0))
 
     def _cut_box(self, region: Region, split: int, side: int) -> Region:
         j = int(self.feature[split])
-        last, first = self._ends(split)
+        if split not in self._ends:
+            self._ends[split] = self._find_ends(split)
+        last, first = self._ends[split]
         lower, upper = region.lower.copy(), region.upper.copy()
         # `last` is the largest number on the lower side, `first` the next one; the lower side is left for w > 0.
         if (side == LEFT) == (self.tree.weight[split, j] > 0):
@@ -380,26 +375,19 @@ class Cuts:
         empty = f"split {split} lies outside the box" if lower[j] > upper[j] else ""
         return replace(region, lower=lower, upper=upper, empty=empty)
 
-    def _ends(self, split: int) -> tuple[float, float]:
+    def _find_ends(self, split: int) -> tuple[float, float]:
         """The last double of the box on the lower side of a split of one feature, and the first on the upper side."""
-        if split not in self._threshold:
-            j = int(self.feature[split])
-            w, b = float(self.tree.weight[split, j]), float(self.tree.bias[split])
-
-            def is_upper(x: float) -> bool:
-                return (w * x + b > 0) == (w > 0)
-
-            low, high = self._ranks[0][j] - 1, self._ranks[1][j] + 1
-            # Rounding moves the threshold by few doubles at most, so a window around -b / w nearly always holds it.
-            guess = int(rank_of(-b / w))
-            for rank in (guess - 2, guess + 2):
-                if low < rank < high:
-                    low, high = (low, rank) if is_upper(float(double_at(rank))) else (rank, high)
-            while high - low > 1:
-                middle = (low + high) // 2
-                low, high = (low, middle) if is_upper(float(double_at(middle))) else (middle, high)
-            self._threshold[split] = float(double_at(low)), float(double_at(high))
-        return self._threshold[split]
+        j = int(self.feature[split])
+        w, b = float(self.tree.weight[split, j]), float(self.tree.bias[split])
+        low, high = self._ranks[0][j] - 1, self._ranks[1][j] + 1
+        # Rounding moves the threshold by few doubles at most, so a window around -b / w nearly always holds it.
+        guess = int(rank_of(-b / w))
+        tries = [rank for rank in (guess - 2, guess + 2) if low < rank < high]
+        while high - low > 1:
+            middle = tries.pop() if tries else (low + high) // 2
+            is_upper = (w * float(double_at(middle)) + b > 0) == (w > 0)
+            low, high = (low, middle) if is_upper else (middle, high)
+        return float(double_at(low)), float(double_at(high))
 
 
 def rounding_bound(weight: Floats, bias: Floats, lower: Floats, upper: Floats) -> Floats:
@@ -417,10 +405,9 @@ def rounding_bound(weight: Floats, bias: Floats, lower: Floats, upper: Floats) -
     return roundings / (1 - roundings) * size * (1 + 1e-9) + d * 2.0**-1022
 
 
-def _meet(one: Interval, other: Interval) -> Interval:
-    low, low_open = max((one.low, one.low_open), (other.low, other.low_open))
-    high, closed = min((one.high, not one.high_open), (other.high, not other.high_open))
-    return Interval(low, low_open, high, not closed)
+def least_on_box(coef: Floats, lower: Floats, upper: Floats) -> Floats:
+    """Least value of ``coef . z`` on a box, up to rounding; the largest if the ends are exchanged."""
+    return np.asarray(np.where(coef > 0, coef * lower, coef * upper).sum(axis=-1))
 
 
 def _parallel(tree: Tree, feature: Ints) -> tuple[Ints, Floats, dict[bytes, int]]:
@@ -437,7 +424,7 @@ def _single_row_proof(polytope: Polytope) -> Farkas | None:
     rows, bound, lower, upper, _ = polytope
     if not len(rows):
         return None
-    least = np.where(rows > 0, rows * lower, rows * upper).sum(axis=1)
+    least = least_on_box(rows, lower, upper)
     worst = int(np.argmax(least - bound))
     if least[worst] <= bound[worst]:
         return None
@@ -459,19 +446,7 @@ def _draw_witnesses(encoded: EncodedDomain) -> dict[int, Array]:
     d = len(encoded.lower)
     share = rng.random((min(N_DRAWS, max(64, 2_000_000 // max(d, 1))), d))
     share[::2] = np.round(share[::2] * 4) / 4
-    Z = encoded.lower + share * (encoded.upper - encoded.lower)
-    Z[:, encoded.integer] = np.round(Z[:, encoded.integer])
-    Z = np.clip(Z, encoded.lower, encoded.upper)
-    if len(encoded.rows):
-        Z = Z[(encoded.bound >= Z @ encoded.rows.T).all(axis=1)]
-    for mark, (number, fill, low, high) in encoded.marks.items():
-        Z[:, number] = np.where(Z[:, mark] > 0.5, fill, np.clip(Z[:, number], low, high))
-    witnesses: dict[int, Array] = {}
-    if not len(Z):
-        return witnesses
-    for i in np.unique(encoded.model.tree.apply(Z), return_index=True)[1].tolist():
-        row = encoded.row(Z[i])
-        leaf = encoded.leaf_of(row) if encoded.contains(row) else -1
-        if leaf >= 0:
-            witnesses[leaf] = row
-    return witnesses
+    Z = encoded.round_integers(encoded.lower + share * (encoded.upper - encoded.lower), encoded.lower, encoded.upper)
+    Z = encoded.fill_missing(Z[(encoded.bound >= Z @ encoded.rows.T).all(axis=1)])
+    rows = [encoded.row(Z[i]) for i in np.unique(encoded.model.tree.apply(Z), return_index=True)[1]]
+    return {encoded.leaf_of(row): row for row in rows if encoded.contains(row)}

@@ -1,22 +1,23 @@
 """Pairs of leaves: all pairs of two trees as the leaves of one, and how far their answers lie apart.
 
-Below every leaf of the first tree comes a copy of the second. The leaves of this *product* are the
-pairs of leaves, numbered ``a * n_b + b``, and a pair that no input reaches is an unreachable leaf.
-So pairs are explored from the root, one proof rules out whole families of them, and splits that both
-trees share are seen to be parallel and need no program.
+Below every leaf of the first tree comes a copy of the second. The leaves of this *product* are the pairs of leaves,
+numbered ``a * n_b + b``, and a pair that no input reaches is an unreachable leaf. So pairs are explored from the root,
+one proof rules out whole families of them, and splits that both trees share are seen to be parallel and need no
+program.
 
-A leaf answers ``clip(c . z + v, floor, ceiling)``. The *gap* between two such answers is neither convex nor
-concave, but it is the largest of at most four functions that are concave:
+A leaf answers ``clip(c . z + v, floor, ceiling)``. The *gap* between two such answers is neither convex nor concave,
+but it is the largest of at most four functions that are concave:
 
     clip(u) = max(floor, min(u, ceiling)),     -clip(v) = max(-ceiling, min(-v, -floor)),
 
-so each choice in the two outer maxima leaves the least of a few affine functions, whose maximum is one
-linear program. Its multipliers prove the bound in rational arithmetic; if features are integers, the
-box is halved until the point found is whole.
+so each choice in the two outer maxima leaves the least of a few affine functions (a *piece*, with the coefficients and
+the constant of each), whose maximum is one linear program. Its multipliers prove the bound in rational arithmetic; if
+features are integers, the box is halved until the point found is whole.
 """
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -26,7 +27,7 @@ from dtsemnet.arrays import Array, Floats
 from dtsemnet.tree import Model, Topology, Tree
 from dtsemnet.verify.proof.certificates import Polytope, exact_value, linear_bound, round_up
 from dtsemnet.verify.proof.encoded_domain import EncodedDomain
-from dtsemnet.verify.proof.exploration import rounding_bound
+from dtsemnet.verify.proof.exploration import least_on_box, rounding_bound
 from dtsemnet.verify.proof.linear_programs import Solution, contradiction, minimise
 
 __all__ = [
@@ -66,13 +67,6 @@ class Gap(NamedTuple):
     points: list[Floats]
     """Points at which the solver found the largest differences."""
     n_programs: int
-
-
-class _Piece(NamedTuple):
-    """The least of some affine functions ``coef . z + constant``."""
-
-    coef: Floats
-    constant: Floats
 
 
 def product(a: Tree, b: Tree) -> Tree:
@@ -145,8 +139,8 @@ def line_range(line: Line, lower: Floats, upper: Floats) -> tuple[float, float]:
     if not line.coef.any():
         return line.value, line.value
     room = (4 + len(lower)) * line.error
-    ends = [np.where(line.coef > 0, line.coef * a, line.coef * b).sum() for a, b in ((lower, upper), (upper, lower))]
-    low, high = (float(np.clip(end + line.value, line.floor, line.ceiling)) for end in (ends[0] - room, ends[1] + room))
+    ends = least_on_box(line.coef, lower, upper) - room, least_on_box(line.coef, upper, lower) + room
+    low, high = (float(np.clip(end + line.value, line.floor, line.ceiling)) for end in ends)
     return low, high
 
 
@@ -157,38 +151,36 @@ def largest_gap(
     # Differences of coefficients and constants round as well, and so does the bound itself.
     room = 4 * (ours.error + theirs.error)
     upper, points, n_programs = -np.inf, [], 0
-    todo = [(piece, polytope.lower, polytope.upper) for piece in _pieces(ours, theirs)]
+    todo = [(*piece, polytope) for piece in _pieces(ours, theirs)]
     while todo:
-        piece, low, high = todo.pop()
-        allowed = float(_ends(piece, low, high)[1].min()) + room
+        coef, constant, part = todo.pop()
+        allowed = float(_ends(coef, constant, part.lower, part.upper)[1].min()) + room
         if n_programs >= MAX_BOXES or allowed <= enough:
             upper = max(upper, allowed)
             continue
         n_programs += 1
-        part = polytope._replace(lower=low, upper=high)
-        proved, solution = _maximise(piece, part)
+        proved, solution = _maximise(coef, constant, part)
         if solution is None and contradiction(part) is not None:
             continue
         settled = proved + room <= enough or (solution is not None and encoded.is_whole(solution.point))
-        halves = [] if settled else encoded.halve(low, high, solution)
-        todo += [(piece, *half) for half in halves]
+        halves = [] if settled else encoded.halve(part, solution)
+        todo += [(coef, constant, half) for half in halves]
         if not halves:
             upper = max(upper, proved + room)
             points += [] if solution is None else [solution.point]
     return Gap(float(upper), points, n_programs)
 
 
-def _pieces(ours: Line, theirs: Line) -> list[_Piece]:
+def _pieces(ours: Line, theirs: Line) -> list[tuple[Floats, Floats]]:
     """The concave functions whose largest is the gap."""
     zero = np.zeros_like(ours.coef)
-    above = [[(ours.coef, ours.value), (zero, ours.ceiling)], [(zero, ours.floor)]]
-    below = [[(-theirs.coef, -theirs.value), (zero, -theirs.floor)], [(zero, -theirs.ceiling)]]
+    above, below = ([[(u.coef, u.value), (zero, u.ceiling)], [(zero, u.floor)]] for u in (ours, -theirs))
     pieces = []
-    for one in above:
-        for other in below:
-            sums = [(u + v, _add_up(p, q)) for u, p in one for v, q in other if p < np.inf and q < np.inf]
-            if all(constant > -np.inf for _, constant in sums):
-                pieces.append(_Piece(np.array([c for c, _ in sums]), np.array([constant for _, constant in sums])))
+    for one, other in itertools.product(above, below):
+        sums = [(u + v, _add_up(p, q)) for u, p in one for v, q in other if p < np.inf and q < np.inf]
+        coef, constant = (np.array(part) for part in zip(*sums))
+        if (constant > -np.inf).all():
+            pieces.append((coef, constant))
     return pieces
 
 
@@ -197,24 +189,22 @@ def _add_up(p: float, q: float) -> float:
     return round_up(Fraction(p) + Fraction(q)) if np.isfinite(p + q) else p + q
 
 
-def _ends(piece: _Piece, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
-    low = np.where(piece.coef > 0, piece.coef * lower, piece.coef * upper).sum(axis=1) + piece.constant
-    high = np.where(piece.coef > 0, piece.coef * upper, piece.coef * lower).sum(axis=1) + piece.constant
-    size = np.abs(piece.coef) @ np.maximum(np.abs(lower), np.abs(upper)) + np.abs(piece.constant)
-    room = np.where(piece.coef.any(axis=1), (len(lower) + 4) * 2.0**-52 * size, 0.0)
+def _ends(coef: Floats, constant: Floats, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
+    low, high = (least_on_box(coef, *box) + constant for box in ((lower, upper), (upper, lower)))
+    size = np.abs(coef) @ np.maximum(np.abs(lower), np.abs(upper)) + np.abs(constant)
+    room = np.where(coef.any(axis=1), (len(lower) + 4) * 2.0**-52 * size, 0.0)
     return low - room, high + room
 
 
-def _maximise(piece: _Piece, polytope: Polytope) -> tuple[float, Solution | None]:
+def _maximise(coef: Floats, constant: Floats, polytope: Polytope) -> tuple[float, Solution | None]:
     """A proved upper bound of a piece, and the point at which the solver attains it."""
-    coef, constant = piece
     rows, right, lower, upper, _ = polytope
     if not coef.any():
         inside = Solution(lower / 2 + upper / 2, np.zeros(0))
         solution = minimise(np.zeros_like(lower), polytope) if len(rows) else inside
         return float(constant.min()), solution
     # One more variable, the least of the functions, is maximised.
-    low, high = _ends(piece, lower, upper)
+    low, high = _ends(coef, constant, lower, upper)
     d, n = len(lower), len(rows)
     matrix = np.zeros((n + len(coef), d + 1))
     matrix[:n, :d], matrix[n:, :d], matrix[n:, d] = rows, -coef, 1.0

@@ -1,9 +1,8 @@
 """Linear programs, solved by HiGHS; for the Euclidean norm a quadratic program, solved by Clarabel.
 
-Each function takes a polytope, and returns a point and multipliers of the
-rows. Columns are scaled to the box and rows to size one, so that the solver's tolerances mean
-the same everywhere. Nothing here is trusted: the tree checks the points, and
-:mod:`dtsemnet.verify.proof.certificates` checks the multipliers in rational arithmetic.
+Each function takes a polytope, and returns a point and multipliers of the rows. Columns are scaled to the box and rows
+to size one, so that the solver's tolerances mean the same everywhere. Nothing here is trusted: the tree checks the
+points, and :mod:`dtsemnet.verify.proof.certificates` checks the multipliers in rational arithmetic.
 """
 
 from __future__ import annotations
@@ -55,8 +54,7 @@ def interior(polytope: Polytope) -> Solution | None:
     solved = _solve(np.append(np.zeros(k), -1.0), matrix, scaled.bound, [(0.0, 1.0)] * k + [(None, 1.0)])
     if solved is None:  # the hard rows alone may contradict each other: see how far all of them are off
         return None if soft.all() else interior(polytope._replace(soft=None))
-    multiplier = np.maximum(-solved.ineqlin.marginals, 0.0) / scaled.size
-    return Solution(_point(scaled, solved.x[:k], polytope), multiplier, float(solved.x[-1]))
+    return _unscale(scaled, solved, polytope, margin=float(solved.x[-1]))
 
 
 def contradiction(polytope: Polytope) -> Solution | None:
@@ -76,10 +74,7 @@ def minimise(cost: Floats, polytope: Polytope) -> Solution | None:
     slope = cost[scaled.free] * scaled.width
     most = np.abs(slope).max(initial=0.0) or 1.0
     solved = _solve(slope / most, scaled.rows, scaled.bound, [(0.0, 1.0)] * len(scaled.free))
-    if solved is None:
-        return None
-    multiplier = np.maximum(-solved.ineqlin.marginals, 0.0) * most / scaled.size
-    return Solution(_point(scaled, solved.x, polytope), multiplier)
+    return None if solved is None else _unscale(scaled, solved, polytope, factor=most)
 
 
 def nearest(center: Floats, weight: Floats, norm: Norm, polytope: Polytope) -> Solution | None:
@@ -131,11 +126,9 @@ def _nearest_max(matrix: Floats, room: Floats, low: Floats, high: Floats) -> Any
 
 
 def _nearest_max_by_steps(matrix: Floats, room: Floats, low: Floats, high: Floats) -> Any:
-    """Find the least t at which the cube of size t holds a step, by Newton's method from below.
-
-    How far the rows are from being satisfied falls with t, convex and piecewise linear. So a few programs suffice, each
-    with as many rows as the path has splits, whereas :func:`_nearest_max` has two more rows for every column.
-    """
+    """Find the least t at which the cube of size t holds a step, by Newton's method from below."""
+    # How far the rows are from being satisfied falls with t, convex and piecewise linear. So a few programs suffice,
+    # each with as many rows as the path has splits, whereas `_nearest_max` has two more rows for every column.
     n, k = matrix.shape
     cost, columns = np.append(np.zeros(k), 1.0), np.column_stack([matrix, -np.ones(n)])
     t, multiplier = max(0.0, float(low.max()), float(-high.min())), np.zeros(n)
@@ -213,10 +206,11 @@ def _scale(polytope: Polytope) -> _Scaled | None:
     return _Scaled(free, width, matrix, np.clip(room, -1e15, 1e15), size)
 
 
-def _point(scaled: _Scaled, share: Floats, polytope: Polytope) -> Floats:
+def _unscale(scaled: _Scaled, solved: Any, polytope: Polytope, factor: float = 1.0, margin: float = 0.0) -> Solution:
     point = polytope.lower.copy()
-    point[scaled.free] += share * scaled.width
-    return np.clip(point, polytope.lower, polytope.upper)
+    point[scaled.free] += solved.x[: len(scaled.free)] * scaled.width
+    multiplier = np.maximum(-solved.ineqlin.marginals, 0.0) * factor / scaled.size
+    return Solution(np.clip(point, polytope.lower, polytope.upper), multiplier, margin)
 
 
 def _solve(cost: Floats, matrix: Any, bound: Floats, limit: list[Any]) -> Any:

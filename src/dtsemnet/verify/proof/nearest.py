@@ -18,12 +18,13 @@ import numpy as np
 
 from dtsemnet.arrays import Array, Bools, Floats
 from dtsemnet.verify.proof.certificates import Norm, Polytope, distance_bound, round_down
-from dtsemnet.verify.proof.encoded_domain import EncodedDomain, deepest_point, points_inwards
+from dtsemnet.verify.proof.encoded_domain import EncodedDomain, points_inwards
 from dtsemnet.verify.proof.exploration import Cuts, Region, leaves_below
 from dtsemnet.verify.proof.linear_programs import Solution, contradiction, nearest
 
 __all__ = [
     "Distance", "NearestPoint", "allow_for_maps", "distance_from", "dual_norm", "nearest_leaf", "read_norm",
+    "try_leaf",
 ]  # fmt: skip
 
 MAX_BOXES = 500
@@ -37,11 +38,6 @@ class Distance:
     center: Floats
     weight: Floats
     """Infinite for features that are held."""
-
-    def dual(self, rows: Floats) -> Floats:
-        """Dual norm of rows, over the features that may move."""
-        free = np.isfinite(self.weight)
-        return dual_norm(np.abs(rows[:, free]) / self.weight[free], self.norm)
 
     def of(self, z: Floats) -> float:
         """The distance of a point, rounded up."""
@@ -105,7 +101,6 @@ def nearest_leaf(
     """Find the nearest input of the domain that reaches a target leaf, no farther than ``limit``."""
     topology = cuts.tree.topology
     near = _half_space_distances(cuts, distance)
-    wanted = np.concatenate([[0], np.cumsum(target)])
     best, ticket = NearestPoint(upper=limit), count()
     heap: list[tuple[float, int, int, Region]] = [(0.0, next(ticket), 0 if topology.n_splits else -1, cuts.root())]
     certified = np.inf
@@ -113,11 +108,11 @@ def nearest_leaf(
         bound, _, node, region = heapq.heappop(heap)
         if node < 0:
             if target[~node] and ~node not in skip:
-                certified = min(certified, _try_leaf(cuts, distance, region, ~node, bound, best))
+                certified = min(certified, try_leaf(cuts, distance, region, ~node, bound, best))
             continue
         for side, child in enumerate(topology.children[node].tolist()):
             leaves = leaves_below(cuts.tree, child)
-            if wanted[leaves.stop] == wanted[leaves.start]:
+            if not target[leaves.start : leaves.stop].any():
                 continue
             below = cuts.child(region, node, side)
             if below.empty:
@@ -133,27 +128,29 @@ def nearest_leaf(
     return best
 
 
-def _try_leaf(cuts: Cuts, distance: Distance, region: Region, leaf: int, bound: float, best: NearestPoint) -> float:
+def try_leaf(cuts: Cuts, distance: Distance, region: Region, leaf: int, bound: float, best: NearestPoint) -> float:
     """Solve the programs of one leaf: return a certified bound of its distance, improve the best point."""
-    whole = cuts.polytope(region)
-    least, todo = np.inf, [(region.lower, region.upper)]
+    encoded, least, todo = cuts.encoded, np.inf, [cuts.polytope(region)]
     for _ in range(MAX_BOXES):
         if not todo:
             return least
-        lower, upper = todo.pop()
+        polytope = todo.pop()
         best.n_programs += 1
-        polytope = whole._replace(lower=lower, upper=upper)
         solution = nearest(distance.center, distance.weight, distance.norm, polytope)
         if solution is None:
             if contradiction(polytope) is None:
-                halves = cuts.encoded.halve(lower, upper, None)
+                halves = encoded.halve(polytope, None)
                 todo += halves
                 least = least if halves else min(least, bound)
             continue
         here = max(bound, _certify(distance, polytope, solution))
         if here < best.upper:
-            _improve(cuts.encoded, distance, polytope, solution, leaf, best)
-            halves = cuts.encoded.halve(lower, upper, solution) if here < best.upper else []
+            points = points_inwards(solution.point, polytope, distance.center)
+            row = encoded.find_row(points, polytope, lambda row: encoded.leaf_of(row) == leaf)
+            size = np.nan if row is None else distance.of(encoded.encode(row))
+            if size < best.upper or (size <= best.upper and best.row is None):
+                best.upper, best.row, best.leaf = size, row, leaf
+            halves = encoded.halve(polytope, solution) if here < best.upper else []
             # A part whose point is as near as the bound says needs no more halving.
             if halves and not best.upper - here <= 1e-9 * max(1.0, abs(here)):
                 todo += halves
@@ -180,37 +177,21 @@ def _certify(distance: Distance, polytope: Polytope, solution: Solution) -> floa
     """Turn multipliers into a distance that is proved, rounded down."""
     rows, right, lower, upper, _ = polytope
     at_lower, at_upper = np.flatnonzero(solution.at_lower), np.flatnonzero(solution.at_upper)
-    ends = np.zeros((len(at_lower) + len(at_upper), len(lower)))
-    ends[np.arange(len(ends)), np.concatenate([at_lower, at_upper])] = 1.0
-    ends[: len(at_lower)] *= -1.0
+    unit = np.eye(len(lower))
+    rows = np.vstack([rows, -unit[at_lower], unit[at_upper]])
     right = np.concatenate([right, -lower[at_lower], upper[at_upper]])
     multiplier = np.concatenate([solution.multiplier, solution.at_lower[at_lower], solution.at_upper[at_upper]])
-    center, weight = distance.center, distance.weight
-    proved = distance_bound(np.vstack([rows, ends]), right, multiplier, center, weight, distance.norm)
+    proved = distance_bound(rows, right, multiplier, distance.center, distance.weight, distance.norm)
     return np.inf if proved is None else round_down(proved)
-
-
-def _improve(
-    encoded: EncodedDomain, distance: Distance, polytope: Polytope, solution: Solution, leaf: int, best: NearestPoint
-) -> None:
-    """Look for a row of the leaf close to the solution, first there, then on the way to the inside of the leaf."""
-    points = points_inwards(solution.point, lambda: deepest_point(polytope), distance.center)
-    row = encoded.find_row(points, polytope.lower, polytope.upper, lambda row: encoded.leaf_of(row) == leaf)
-    if row is not None:
-        size = distance.of(encoded.encode(row))
-        if size < best.upper or (size <= best.upper and best.row is None):
-            best.upper, best.row, best.leaf = size, row, leaf
 
 
 def _half_space_distances(cuts: Cuts, distance: Distance) -> Floats:
     """Distance of the center to the left and right half-space of each split, rounded down, shape (n_splits, 2)."""
-    tree = cuts.tree
-    if not tree.n_splits:
-        return np.zeros((0, 2))
-    score = tree.scores(distance.center[None])[0]
+    score, free = cuts.tree.scores(distance.center[None])[0], np.isfinite(distance.weight)
+    size = dual_norm(np.abs(cuts.tree.weight[:, free]) / distance.weight[free], distance.norm)
     with np.errstate(divide="ignore", invalid="ignore"):
         beyond = np.maximum(np.stack([score, -score], axis=1) - 2 * cuts.slack[:, None], 0.0) * (1 - 1e-12)
-        return np.where(beyond > 0, beyond / (distance.dual(tree.weight)[:, None] * (1 + 1e-12)), 0.0)
+        return np.where(beyond > 0, beyond / (size[:, None] * (1 + 1e-12)), 0.0)
 
 
 def _box_distance(region: Region, distance: Distance, cuts: Cuts, split: int) -> float:

@@ -104,12 +104,10 @@ def audit(
     ----------
     tree : Tree, Model or fitted estimator
     domain : Domain
-    X, y : array_like, optional
-        For a classifier: rows whose robustness is certified, and their true classes.
+    X, y, norm
+        For a classifier: rows whose robustness is certified, and their true classes, as in :func:`certify`.
     epsilon : sequence of float, default=()
         Distances within which rows should keep their class.
-    norm : "inf", 1 or 2, default="inf"
-        How these distances are measured; see :func:`robustness`.
     never_output : sequence of labels, default=()
         Classes that are claimed never to come out.
     monotone_in : sequence of int or str, default=()
@@ -126,14 +124,8 @@ def audit(
     >>> report = audit(tree, Domain(0.0, 1.0), never_output=["large"])
     >>> report.statements[0].status, report.classes
     ('yes', {'small': 'reachable', 'large': 'unreachable'})
-    >>> print(report.to_markdown().partition("## Outputs")[2])
-    <BLANKLINE>
-    <BLANKLINE>
-    | class probability | least | largest | never outside |
-    |---|---:|---:|---|
-    | small | 1 | 1 | [1, 1] |
-    | large | 0 | 0 | [0, 0] |
-    <BLANKLINE>
+    >>> print(report.outputs[1])
+    output 1: from 0 in leaf 0 to 0 in leaf 0; never outside [0, 0]
     """
     model = Model.of(tree)
     if output is None:

@@ -19,7 +19,7 @@ from dtsemnet.arrays import Array, Floats
 from dtsemnet.tree import Model
 from dtsemnet.tree.wording import number_text
 from dtsemnet.verify.proof.domain import Domain, Name
-from dtsemnet.verify.proof.encoded_domain import EncodedDomain, bind, column_number, read_row
+from dtsemnet.verify.proof.encoded_domain import EncodedDomain, bind, column_number, read_row, row_numbers
 from dtsemnet.verify.proof.exploration import Cuts
 from dtsemnet.verify.proof.leaf_pairs import class_number
 from dtsemnet.verify.proof.nearest import NearestPoint, allow_for_maps, distance_from, nearest_leaf
@@ -135,21 +135,16 @@ def _costs(model: Model, lower: Floats, upper: Floats, cost: Any) -> Floats:
 def _tidy(encoded: EncodedDomain, costs: Floats, before: Array, nearest: NearestPoint) -> Array:
     """Hold the columns that changed by next to nothing, only to get off the edge, and search once more."""
     assert nearest.row is not None
-    width = encoded.column_upper - encoded.column_lower
-    numbers = [j for j, column in enumerate(encoded.model.encoder.columns) if column.categories is None]
-    tiny = frozenset(j for j in numbers if 0 < _apart(before[j], nearest.row[j]) <= 1e-8 * width[j])
+    # A missing value stays missing, so it moves by 0, as a category does.
+    moved = np.abs(row_numbers(encoded.model, nearest.row) - row_numbers(encoded.model, before))
+    is_tiny = (moved > 0) & (moved <= 1e-8 * (encoded.column_upper - encoded.column_lower))
+    tiny = frozenset(np.flatnonzero(is_tiny).tolist())
     if not tiny:
         return nearest.row
     held = encoded.hold(before, tiny, categories=False)
     goal = np.arange(encoded.model.tree.n_leaves) == nearest.leaf
     again = nearest_leaf(Cuts(held), distance_from(held, before, "1", costs), goal)
     return again.row if again.row is not None and again.upper <= nearest.upper * (1 + 1e-6) else nearest.row
-
-
-def _apart(old: Any, new: Any) -> float:
-    """How far two numbers are apart; 0 if one is missing."""
-    is_missing = old is None or new is None or old != old or new != new
-    return 0.0 if is_missing else abs(float(new) - float(old))
 
 
 def value_text(value: Any) -> str:

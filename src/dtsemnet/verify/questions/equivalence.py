@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -158,7 +159,7 @@ def _disagreement(a: Model, b: Model, pairs: Exploration, pair: int, tolerance: 
         return verdict.witness, True
     if a.is_classifier or np.isnan(verdict.margin):
         return None, False
-    leaf_a, leaf_b = divmod(pair, b.tree.n_leaves)
+    sides = [*zip((a, b), divmod(pair, b.tree.n_leaves))]
     polytope = pairs.cuts.polytope(pairs.reachability.regions[pair])
     known, largest = None if verdict.witness is None else encoded.encode(verdict.witness), 0.0
 
@@ -166,10 +167,8 @@ def _disagreement(a: Model, b: Model, pairs: Exploration, pair: int, tolerance: 
         return encoded.leaf_of(row) == pair and bool(_disagree(a, b, row[None], tolerance)[0])
 
     for o in range(a.tree.n_outputs):
-        one, other = (
-            lines_of(model.tree, o, encoded.lower, encoded.upper)[leaf] for model, leaf in ((a, leaf_a), (b, leaf_b))
-        )
-        for ours, theirs in ((one, other), (other, one)):
+        lines = (lines_of(model.tree, o, encoded.lower, encoded.upper)[leaf] for model, leaf in sides)
+        for ours, theirs in permutations(lines):
             gap = largest_gap(encoded, polytope, ours, theirs, enough=tolerance)
             largest = max(largest, gap.upper)
             row = encoded.find_row_near(gap.points, polytope, differs, known) if gap.upper > tolerance else None

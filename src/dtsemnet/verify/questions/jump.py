@@ -1,16 +1,14 @@
 """The largest jump: how far an answer can change where one leaf ends and another begins.
 
-Two leaves part at one split, so the points that both of them touch lie on its hyperplane and in the
-closed half-spaces of both paths; there the gap of their answers is bounded
-(:mod:`dtsemnet.verify.proof.leaf_pairs`). Pairs of nodes are opened in the order of what the ranges of
-the answers below them allow. A pair that cannot beat the best jump needs no program, and nodes that touch
-nowhere settle all pairs of leaves below them by one certificate.
+Two leaves part at one split, so the points that both of them touch lie on its hyperplane and in the closed half-spaces
+of both paths; there the gap of their answers is bounded (:mod:`dtsemnet.verify.proof.leaf_pairs`). Pairs of nodes are
+opened in the order of what the ranges of the answers below them allow. A pair that cannot beat the best jump needs no
+program, and nodes that touch nowhere settle all pairs of leaves below them by one certificate.
 
-A jump is attained at one point with rational coordinates that lies exactly on the hyperplane and in both
-regions; there both answers are computed without rounding. A solver's point lies near the hyperplane,
-hardly ever on it. Solving the equations of the half-spaces that it touches in rational arithmetic, for as
-many coordinates and with all others held, moves it there by the solver's tolerance. Whether it then lies
-in all closed half-spaces is checked without rounding.
+A jump is attained at one point with rational coordinates that lies exactly on the hyperplane and in both regions; there
+both answers are computed without rounding. A solver's point lies near the hyperplane, hardly ever on it. Solving the
+equations of the half-spaces that it touches in rational arithmetic, for as many coordinates and with all others held,
+moves it there by the solver's tolerance. Whether it then lies in all closed half-spaces is checked without rounding.
 """
 
 from __future__ import annotations
@@ -18,9 +16,9 @@ from __future__ import annotations
 import heapq
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import count
+from itertools import count, permutations
 from typing import Any
 
 import numpy as np
@@ -31,7 +29,7 @@ from dtsemnet.tree.wording import number_text
 from dtsemnet.verify.proof.certificates import Polytope, exact_value, round_down
 from dtsemnet.verify.proof.domain import Domain
 from dtsemnet.verify.proof.encoded_domain import deepest_point
-from dtsemnet.verify.proof.exploration import LEFT, RIGHT, Cuts, Exploration, explored_once, leaves_below
+from dtsemnet.verify.proof.exploration import LEFT, RIGHT, Cuts, Exploration, Path, explored_once, leaves_below
 from dtsemnet.verify.proof.leaf_pairs import Line, answers, largest_gap, line_range, lines_of, output_number
 from dtsemnet.verify.proof.linear_programs import contradiction
 
@@ -104,95 +102,70 @@ def largest_jump(
     """
     o = output_number(Model.of(tree), output)
     explored = explored_once(tree, domain, explored)
-    lines = lines_of(explored.model.tree, o, explored.encoded.lower, explored.encoded.upper)
-    return _Search(explored, lines, o, explored.cuts).run(time_limit, progress)
+    return _Search(explored, o).run(time_limit, progress)
 
 
-@dataclass
 class _Search:
     """Best-first search over pairs of nodes."""
 
-    explored: Exploration
-    lines: list[Line]
-    output: int
-    cuts: Cuts
-    best: Jump = field(default_factory=lambda: Jump(0.0, 0.0))
-    upper: float = 0.0
-    """Largest jump that settled pairs allow."""
-    n_programs: int = 0
+    def __init__(self, explored: Exploration, output: int) -> None:
+        self.explored, self.output, self.cuts = explored, output, explored.cuts
+        self.lines = lines_of(self.cuts.tree, output, explored.encoded.lower, explored.encoded.upper)
+        self.ends = _ranges(explored, self.lines)
+        self.best, self.n_programs = Jump(0.0, 0.0), 0
+        self.upper = 0.0  # largest jump that settled pairs allow
+        self.heap: list[tuple[float, int, int, int, int]] = []
+        self.ticket = count()
 
     def run(self, time_limit: float | None, progress: Callable[[int, int], None] | None) -> Jump:
-        topology, begin = self.cuts.tree.topology, time.monotonic()
-        ticket, n_leaves = count(), topology.n_leaves
-        heap: list[tuple[float, int, int, int, int]] = []
-        self._set_ranges()
-        for split in range(topology.n_splits):
-            reads = self.cuts.tree.weight[split] != 0
+        topology, heap, begin = self.cuts.tree.topology, self.heap, time.monotonic()
+        n_pairs = topology.n_leaves * (topology.n_leaves - 1) // 2
+        for split, (left, right) in enumerate(topology.children.tolist()):
             # Between integers there is no boundary.
-            if reads.any() and not self.cuts.encoded.integer[reads].all():
-                left, right = topology.children[split].tolist()
-                self._push(heap, ticket, left, right, split)
+            if (self.cuts.tree.weight[split] != 0)[~self.cuts.encoded.integer].any():
+                self._push(left, right, split)
         while heap and -heap[0][0] > self.best.lower:
             if time_limit is not None and time.monotonic() - begin >= time_limit:
                 break
             _, _, a, b, split = heapq.heappop(heap)
+            # The split at which they part is an equality.
+            path = list(dict.fromkeys([(split, LEFT), (split, RIGHT), *self.cuts.path_to(a), *self.cuts.path_to(b)]))
+            polytope = self.cuts.half_spaces(path)
             if a < 0 and b < 0:
-                self._decide(~a, ~b, split)
-            elif not self._apart(a, b, split):
-                first = self._n_below(a) >= self._n_below(b)
-                for child in topology.children[a if first else b].tolist():
-                    self._push(heap, ticket, child if first else a, b if first else child, split)
+                self._decide(~a, ~b, path, polytope)
+            else:
+                self.n_programs += 1
+                if contradiction(polytope) is None:
+                    first = self._n_below(a) >= self._n_below(b)
+                    for child in topology.children[a if first else b].tolist():
+                        self._push(child if first else a, b if first else child, split)
             if progress is not None:
-                left = sum(self._n_below(a) * self._n_below(b) for _, _, a, b, _ in heap)
-                progress(n_leaves * (n_leaves - 1) // 2 - left, n_leaves * (n_leaves - 1) // 2)
+                progress(n_pairs - sum(self._n_below(a) * self._n_below(b) for _, _, a, b, _ in heap), n_pairs)
         upper = max(self.upper, self.best.lower, -heap[0][0] if heap else 0.0)
         return replace(self.best, upper=upper, n_programs=self.n_programs)
 
-    def _set_ranges(self) -> None:
-        """Ranges of the answers below every node, by the boxes of the leaves; empty for unreachable leaves."""
-        topology, leaves = self.cuts.tree.topology, self.explored.reachability
-        ends = {}
-        for leaf, (line, verdict, region) in enumerate(zip(self.lines, leaves.verdicts, leaves.regions)):
-            is_out = verdict.status == "unreachable"
-            ends[~leaf] = (np.inf, -np.inf) if is_out else line_range(line, region.lower, region.upper)
-        for split in reversed(range(topology.n_splits)):  # parents come before their children
-            lows, highs = zip(*(ends[child] for child in topology.children[split].tolist()))
-            ends[split] = min(lows), max(highs)
-        self.ends: dict[int, tuple[float, float]] = ends
-
-    def _push(self, heap: list[Any], ticket: Any, a: int, b: int, split: int) -> None:
+    def _push(self, a: int, b: int, split: int) -> None:
         (low, high), (least, most) = self.ends[a], self.ends[b]
         bound = max(high - least, most - low)
         if bound > self.best.lower:
-            heapq.heappush(heap, (-float(np.nextafter(bound, np.inf)), next(ticket), a, b, split))
+            heapq.heappush(self.heap, (-float(np.nextafter(bound, np.inf)), next(self.ticket), a, b, split))
 
     def _n_below(self, node: int) -> int:
         return len(leaves_below(self.cuts.tree, node))
 
-    def _both(self, a: int, b: int, split: int) -> Polytope:
-        """Closed half-spaces of two nodes, the split at which they part as an equality, wide enough for rounding."""
-        path = [(split, LEFT), (split, RIGHT), *self.cuts.path_to(a), *self.cuts.path_to(b)]
-        return self.cuts.half_spaces(list(dict.fromkeys(path)))
-
-    def _apart(self, a: int, b: int, split: int) -> bool:
-        """Whether two nodes are proved to touch nowhere."""
-        self.n_programs += 1
-        return contradiction(self._both(a, b, split)) is not None
-
-    def _decide(self, a: int, b: int, split: int) -> None:
+    def _decide(self, a: int, b: int, path: Path, polytope: Polytope) -> None:
         """Settle one pair of leaves."""
-        lines, polytope = self.lines, self._both(~a, ~b, split)
-        for ours, theirs in ((lines[a], lines[b]), (lines[b], lines[a])):
+        for ours, theirs in permutations([self.lines[a], self.lines[b]]):
             gap = largest_gap(self.cuts.encoded, polytope, ours, theirs, enough=self.best.lower)
             self.n_programs += gap.n_programs
             self.upper = max(self.upper, gap.upper)
             for point in gap.points if gap.upper > self.best.lower else ():
-                self._attain(point, (a, b), split)
+                self._attain(point, (a, b), path)
 
-    def _attain(self, point: Floats, leaves: tuple[int, int], split: int) -> None:
+    def _attain(self, point: Floats, leaves: tuple[int, int], path: Path) -> None:
         """Take a point where both leaves touch for the best, if the jump there is larger."""
         one, other = (self.lines[leaf] for leaf in leaves)
-        exact = _touching_point(self.cuts, point, split, (~leaves[0], ~leaves[1]))
+        exact = _touching_point(self.cuts, point, path)
         if exact is None:
             return
         height = abs(one(exact) - other(exact)) - Fraction(one.error) - Fraction(other.error)
@@ -202,24 +175,35 @@ class _Search:
         left, right = (self._beside(near, leaf) for leaf in leaves)
         if left is not None and right is not None:
             before, after = answers(self.explored.model, np.stack([left, right]))[:, self.output].tolist()
-            point, lower = self.cuts.encoded.row(near), round_down(height)
-            self.best = Jump(lower, 0.0, point, leaves, (left, right), (before, after))
+            where = self.cuts.encoded.row(near)
+            self.best = Jump(round_down(height), 0.0, where, leaves, (left, right), (before, after))
 
     def _beside(self, near: Floats, leaf: int) -> Array | None:
         """A row next to a point of the edge that the model sends to the leaf, with the same integers."""
         cuts, encoded = self.cuts, self.cuts.encoded
-        integer = encoded.integer
         witness = self.explored.reachability.verdicts[leaf].witness
         known = None if witness is None else encoded.encode(witness)
-        known = known if known is not None and (known[integer] == near[integer]).all() else None
+        if known is not None and (known != near)[encoded.integer].any():
+            known = None
 
         def reaches(row: Array) -> bool:
-            z = encoded.model.transform(row[None])[0]
-            is_near = bool((np.abs(z - near) <= NEAR * (1 + np.abs(near))).all())
-            return is_near and int(encoded.model.tree.apply(z[None])[0]) == leaf
+            z = encoded.encode(row)
+            return bool((np.abs(z - near) <= NEAR * (1 + np.abs(near))).all()) and encoded.leaf_of(row) == leaf
 
-        polytope = _hold(cuts.half_spaces(cuts.path_to(~leaf)), integer, near)
+        polytope = _hold(cuts.half_spaces(cuts.path_to(~leaf)), encoded.integer, near)
         return encoded.find_row_near([near], polytope, reaches, known)
+
+
+def _ranges(explored: Exploration, lines: list[Line]) -> dict[int, tuple[float, float]]:
+    """Ranges of the answers below every node, by the boxes of the leaves; empty for unreachable leaves."""
+    leaves, ends = explored.reachability, {}
+    for leaf, (line, verdict, region) in enumerate(zip(lines, leaves.verdicts, leaves.regions)):
+        is_out = verdict.status == "unreachable"
+        ends[~leaf] = (np.inf, -np.inf) if is_out else line_range(line, region.lower, region.upper)
+    for split, children in reversed(list(enumerate(explored.cuts.tree.topology.children.tolist()))):
+        lows, highs = zip(*(ends[child] for child in children))  # parents come before their children
+        ends[split] = min(lows), max(highs)
+    return ends
 
 
 def _hold(polytope: Polytope, held: Bools, point: Floats) -> Polytope:
@@ -228,38 +212,34 @@ def _hold(polytope: Polytope, held: Bools, point: Floats) -> Polytope:
     return polytope._replace(lower=lower, upper=upper)
 
 
-def _touching_point(cuts: Cuts, point: Floats, split: int, nodes: tuple[int, int]) -> list[Fraction] | None:
-    """Find a point near one that lies on a split's hyperplane and in the closed half-spaces of two nodes below it."""
+def _touching_point(cuts: Cuts, point: Floats, path: Path) -> list[Fraction] | None:
+    """Find a point near one that lies in closed half-spaces, and on the hyperplane of the first two, of one split."""
     encoded, tree = cuts.encoded, cuts.tree
-    path = [step for step in dict.fromkeys(cuts.path_to(nodes[0]) + cuts.path_to(nodes[1])) if step[0] != split]
-    point = np.clip(np.where(encoded.integer, np.round(point), point), encoded.lower, encoded.upper)
-    for index, mark in encoded.marks.items():
-        point[mark.number] = mark.fill if point[index] == 1 else min(max(point[mark.number], mark.low), mark.high)
-    for near, all_tight in _tries(cuts, point, split, path):
+    split, others = path[0][0], np.array([i for i, _ in path[2:]], dtype=np.int64)
+    point = encoded.fill_missing(encoded.round_integers(point, encoded.lower, encoded.upper))
+    for near, all_tight in _tries(cuts, point, path):
         held = encoded.integer | (near <= encoded.lower) | (near >= encoded.upper)
         for index, mark in encoded.marks.items():
             held[mark.number] |= near[index] == 1 or not mark.low < near[mark.number] < mark.high
         tight = [split]
         if all_tight:
-            others = np.array([i for i, _ in path], dtype=np.int64)
             away = np.abs(tree.weight[others] @ near + tree.bias[others])
             size = np.abs(tree.weight[others]) @ np.abs(near) + np.abs(tree.bias[others])
             tight += others[away <= 1e-9 * size].tolist()
         z = _on_hyperplanes(tree.weight[tight], tree.bias[tight], near, held)
-        if _is_inside(cuts, z, split, path):
+        if _is_inside(cuts, z, path):
             return z
     return None
 
 
-def _tries(cuts: Cuts, point: Floats, split: int, path: list[tuple[int, int]]) -> list[tuple[Floats, bool]]:
+def _tries(cuts: Cuts, point: Floats, path: Path) -> list[tuple[Floats, bool]]:
     """The point with all that it touches, then points farther inside, which touch the split alone."""
-    polytope = _hold(cuts.half_spaces([(split, LEFT), (split, RIGHT), *path]), cuts.encoded.integer, point)
+    polytope = _hold(cuts.half_spaces(path), cuts.encoded.integer, point)
     soft = np.arange(len(polytope.rows)) >= len(cuts.encoded.rows) + 2
     deep = deepest_point(polytope._replace(soft=soft)) if soft.any() else None
     inside = polytope.lower / 2 + polytope.upper / 2 if deep is None else deep
-    return [(point, True)] + [
-        (point + share * (inside - point), False) for share in (0.0, 1e-12, 1e-9, 1e-6, 1e-3, 1.0)
-    ]
+    shares = 0.0, 1e-12, 1e-9, 1e-6, 1e-3, 1.0
+    return [(point, True), *((point + share * (inside - point), False) for share in shares)]
 
 
 def _on_hyperplanes(weight: Floats, bias: Floats, point: Floats, held: Bools) -> list[Fraction]:
@@ -284,17 +264,15 @@ def _on_hyperplanes(weight: Floats, bias: Floats, point: Floats, held: Bools) ->
     return z
 
 
-def _is_inside(cuts: Cuts, z: list[Fraction], split: int, path: list[tuple[int, int]]) -> bool:
-    """Check without rounding: the box, the domain's rows, the closed half-spaces, the hyperplane."""
+def _is_inside(cuts: Cuts, z: list[Fraction], path: Path) -> bool:
+    """Check without rounding: the box, the missing marks, the domain's rows, the closed half-spaces."""
     encoded, tree = cuts.encoded, cuts.tree
-    ends = zip(z, encoded.lower.tolist(), encoded.upper.tolist())
-    if not all(Fraction(low) <= x <= Fraction(high) for x, low, high in ends):
-        return False
-    if not encoded.agrees_with_marks(z) or any(
-        exact_value(row, -bound, z) > 0 for row, bound in zip(encoded.rows, encoded.bound.tolist())
-    ):
-        return False
-    if exact_value(tree.weight[split], tree.bias[split], z) != 0:
-        return False
+    ends = zip(encoded.lower.tolist(), z, encoded.upper.tolist())
+    rows = zip(encoded.rows, encoded.bound.tolist())
     scores = ((side, exact_value(tree.weight[i], tree.bias[i], z)) for i, side in path)
-    return all(score >= 0 if side == RIGHT else score <= 0 for side, score in scores)
+    return (
+        all(low <= x <= high for low, x, high in ends)
+        and encoded.agrees_with_marks(z)
+        and all(exact_value(row, -bound, z) <= 0 for row, bound in rows)
+        and all(score >= 0 if side == RIGHT else score <= 0 for side, score in scores)
+    )

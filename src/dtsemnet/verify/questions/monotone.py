@@ -71,10 +71,8 @@ def monotone(
     tolerance : float, default=0.0
         A fall by no more than this does not count. Linear leaves that meet without a jump need a little more than 0,
         since their computed answers may fall by a rounding there.
-    time_limit : float, optional
-        Seconds.
-    progress : callable, optional
-        Called with the number of pairs of leaves decided and of all pairs to decide.
+    time_limit, progress
+        As in :func:`difference`.
 
     Examples
     --------
@@ -104,15 +102,15 @@ def monotone(
         return Monotone("yes")  # the tree sees one number, whatever the column holds
     cuts = _StepCuts(_with_steps(base, j, moved))
     lines = [line if sign > 0 else -line for line in lines_of(model.tree, o, base.lower, base.upper)]
-    wanted = _may_fall(lines, cuts.steps, tolerance)
+    may_fall = _may_fall(lines, cuts.steps, tolerance)
     is_flat = not any(line.coef.any() for line in lines)
-    pairs = explore_leaves(cuts, wanted, stop_at_first=is_flat, time_limit=time_limit, progress=progress)
+    pairs = explore_leaves(cuts, may_fall, stop_at_first=is_flat, time_limit=time_limit, progress=progress)
 
     def falls(row: Array) -> bool:
         before, after = sign * answers(model, np.stack(cuts.steps.two_rows(row)))[:, o]
         return bool(before - after > tolerance)
 
-    return _conclude(cuts, pairs, wanted, lines, tolerance, falls)
+    return _conclude(cuts, pairs, lines, tolerance, falls)
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,10 +148,7 @@ class _Steps(EncodedDomain):
 
 
 class _StepCuts(Cuts):
-    """Half-spaces before and after a step, whose sums are ordered.
-
-    Rounding keeps order, so with a positive weight a sum after the step is not smaller than before it.
-    """
+    """Half-spaces before and after a step. Rounding keeps order: with a positive weight the sum does not fall."""
 
     def __init__(self, steps: _Steps) -> None:
         super().__init__(steps)
@@ -168,36 +163,30 @@ class _StepCuts(Cuts):
                     self._ordered.append((before, after) if row[-1] > 0 else (after, before))
 
     def sums_contradict(self, sums: dict[int, Interval]) -> bool:
-        pairs = ((sums[low], sums[high]) for low, high in self._ordered if low in sums and high in sums)
-        return any(Interval(low.low, low.low_open, high.high, high.high_open).is_empty for low, high in pairs)
+        pairs = ((sums[a], sums[b]) for a, b in self._ordered if a in sums and b in sums)
+        return any(smaller.low > larger.high for smaller, larger in pairs)
 
 
 def _with_steps(base: EncodedDomain, j: int, moved: int) -> _Steps:
     """The domain of ``(z, t)``: both ends of the step lie in the domain of ``z``."""
-    d = len(base.lower)
-    pair = product(_on_steps(base.model.tree, None), _on_steps(base.model.tree, moved))
+    d, tree = len(base.lower), base.model.tree
+    pair = product(_on_steps(tree, np.zeros(tree.n_splits)), _on_steps(tree, tree.weight[:, moved]))
     model = Model(Encoder.identity([f"z{k}" for k in range(d + 1)]), pair)
     binds = base.rows[:, moved] != 0
-    end = np.zeros((1, d + 1))
-    end[0, [moved, d]] = 1.0
-    rows = np.vstack([
-        np.column_stack([base.rows, np.zeros(len(base.rows))]),
-        np.column_stack([base.rows[binds], base.rows[binds, moved]]),
-        end,
-    ])  # fmt: skip
-    bound = np.concatenate([base.bound, base.bound[binds], base.upper[[moved]]])
-    low, high = base.lower[moved], base.upper[moved]
-    longest = np.nextafter(high - low, np.inf) if high > low else 0.0
+    end = np.zeros(d + 1)
+    end[[moved, d]] = 1.0
+    before, after = (np.column_stack([base.rows, step]) for step in (np.zeros(len(base.rows)), base.rows[:, moved]))
+    rows, bound = np.vstack([before, after[binds], end]), [*base.bound, *base.bound[binds], base.upper[moved]]
+    longest = np.nextafter(base.upper[moved] - base.lower[moved], np.inf)
     return _Steps(
-        model, base.domain, np.append(base.lower, 0.0), np.append(base.upper, longest), rows, bound,
+        model, base.domain, np.append(base.lower, 0.0), np.append(base.upper, longest), rows, np.array(bound),
         np.concatenate([base.soft, base.soft[binds], [True]]), np.append(base.integer, base.integer[moved]), base.marks,
         base.unknown, base.column_lower, base.column_upper, base, j, moved,
     )  # fmt: skip
 
 
-def _on_steps(tree: Tree, moved: int | None) -> Tree:
-    """The tree on ``(z, t)``: read at ``z``, or at ``z + t e_j``."""
-    step = np.zeros(tree.n_splits) if moved is None else tree.weight[:, moved]
+def _on_steps(tree: Tree, step: Floats) -> Tree:
+    """The tree on ``(z, t)``, with the weights of ``t``."""
     return Tree(tree.topology, np.column_stack([tree.weight, step]), tree.bias, np.zeros((tree.n_leaves, 1)))
 
 
@@ -207,24 +196,21 @@ def _may_fall(lines: list[Line], steps: _Steps, tolerance: float) -> Bools:
     low, high = (np.array(ends) for ends in zip(*(line_range(line, base.lower, base.upper) for line in lines)))
     falls = high[:, None] - low[None, :] > tolerance
     # One affine function that rises with the feature keeps order through every rounding, and so does clipping it.
-    for a, before in enumerate(lines):
-        for b, after in enumerate(lines):
-            same = before.value == after.value and np.array_equal(before.coef, after.coef)
-            ordered = before.floor <= after.floor and before.ceiling <= after.ceiling
-            if falls[a, b] and same and ordered and before.coef[steps.moved] >= 0:
-                falls[a, b] = False
+    for a, b in np.argwhere(falls).tolist():
+        before, after = lines[a], lines[b]
+        same = before.value == after.value and np.array_equal(before.coef, after.coef)
+        ordered = before.floor <= after.floor and before.ceiling <= after.ceiling
+        falls[a, b] = not (same and ordered and before.coef[steps.moved] >= 0)
     return np.asarray(falls.ravel())
 
 
 def _conclude(
-    cuts: _StepCuts, pairs: Reachability, wanted: Bools, lines: list[Line], tolerance: float,
-    falls: Callable[[Array], bool],
-) -> Monotone:  # fmt: skip
+    cuts: _StepCuts, pairs: Reachability, lines: list[Line], tolerance: float, falls: Callable[[Array], bool]
+) -> Monotone:
     """For every pair that can be reached or may be: does the answer fall, and by how much at most?"""
     steps, margin = cuts.steps, 0.0
-    for pair in np.flatnonzero(wanted).tolist():
-        verdict = pairs.verdicts[pair]
-        if verdict.status == "unreachable":
+    for pair, verdict in enumerate(pairs.verdicts):
+        if verdict.status in ("unreachable", "not asked"):
             continue
         before, after = (lines[leaf] for leaf in divmod(pair, len(lines)))
         if np.isnan(verdict.margin):  # the time was over before it was decided
@@ -237,9 +223,8 @@ def _conclude(
         gap = largest_gap(steps, polytope, start, stepped, enough=tolerance)
         if gap.upper <= tolerance:
             continue
-        known = verdict.witness
-        points = [*([] if known is None else [known]), *gap.points]
-        row = steps.find_row_near(points, polytope, falls, known)
+        known = [] if verdict.witness is None else [verdict.witness]
+        row = steps.find_row_near([*known, *gap.points], polytope, falls, verdict.witness)
         if row is not None:
             low, high = steps.two_rows(row)
             backwards = float(low[steps.column]) > float(high[steps.column])

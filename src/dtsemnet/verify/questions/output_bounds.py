@@ -16,9 +16,9 @@ import numpy as np
 from dtsemnet.arrays import Array, Floats
 from dtsemnet.tree import Model, TanhScale
 from dtsemnet.tree.wording import number_text
-from dtsemnet.verify.proof.certificates import Polytope, linear_bound, round_down
+from dtsemnet.verify.proof.certificates import linear_bound, round_down
 from dtsemnet.verify.proof.domain import Domain
-from dtsemnet.verify.proof.encoded_domain import deepest_point, points_inwards
+from dtsemnet.verify.proof.encoded_domain import points_inwards
 from dtsemnet.verify.proof.exploration import Exploration, explored_once
 from dtsemnet.verify.proof.leaf_pairs import Line, answers, line_range, lines_of
 from dtsemnet.verify.proof.linear_programs import contradiction, minimise
@@ -80,11 +80,8 @@ def output_bounds(tree: Any, domain: Domain, *, explored: Exploration | None = N
     output 0: from 1 in leaf 0 to 2.5 in leaf 1; never outside [1, 2.5]
     """
     explored = explored_once(tree, domain, explored)
-    ends = [
-        [_map_end(explored, o, _Search(explored, o, sign).run(), sign) for sign in (1.0, -1.0)]
-        for o in range(explored.model.tree.n_outputs)
-    ]
-    return tuple(OutputBounds(o, low, high) for o, (low, high) in enumerate(ends))
+    outputs = range(explored.model.tree.n_outputs)
+    return tuple(OutputBounds(o, *(_Search(explored, o, sign).run() for sign in (1.0, -1.0))) for o in outputs)
 
 
 def lipschitz(tree: Any, norm: Any = "inf") -> Floats:
@@ -140,8 +137,7 @@ class _Search:
         lines = lines if self.sign > 0 else [-line for line in lines]
         allowed = []
         for leaf, (verdict, region) in enumerate(zip(leaves.verdicts, leaves.regions)):
-            if verdict.witness is not None:
-                self._offer(verdict.witness)
+            self._offer(verdict.witness)
             if verdict.status != "unreachable":
                 allowed.append((line_range(lines[leaf], region.lower, region.upper)[0], leaf))
         certified = np.inf
@@ -151,54 +147,44 @@ class _Search:
                 proved = self._lowest_in_leaf(leaf, line)
                 least = max(least, float(np.clip(proved - line.error, line.floor, line.ceiling)))
             certified = min(certified, least)
-        return Extreme(certified, self.attained, self.point, self.leaf)
+        return self._map_end(certified)
 
     def _lowest_in_leaf(self, leaf: int, line: Line) -> float:
         """A proved lower bound of an affine function on a leaf, rounded down; offers points on the way."""
         encoded, whole = self.explored.encoded, self.explored.cuts.polytope(self.explored.reachability.regions[leaf])
-        least, todo = np.inf, [(-np.inf, whole.lower, whole.upper)]
+        least, todo = np.inf, [(-np.inf, whole)]
         for _ in range(MAX_BOXES):
             if not todo:
                 return least
-            _, lower, upper = todo.pop()
-            polytope = whole._replace(lower=lower, upper=upper)
+            _, polytope = todo.pop()
             solution = minimise(line.coef, polytope)
             if solution is None and contradiction(polytope) is not None:
                 continue
             multiplier = np.zeros(len(polytope.rows)) if solution is None else solution.multiplier
             proved = round_down(linear_bound(line.coef, line.value, polytope, multiplier))
             if solution is not None and proved < self.attained:
-                self._approach(solution.point, polytope, leaf)
+                points = points_inwards(solution.point, polytope if len(polytope.rows) else None)
+                self._offer(encoded.find_row(points, polytope, lambda row: encoded.leaf_of(row) == leaf))
             # If the best value is as low as the bound says, halving the box proves no more.
             reached = min(max(proved, line.floor), line.ceiling)
             settled = self.attained - reached <= 1e-9 * max(1.0, abs(reached))
-            halves = [] if settled else encoded.halve(lower, upper, solution)
-            todo += [(proved, *part) for part in halves]
+            halves = [] if settled else encoded.halve(polytope, solution)
+            todo += [(proved, half) for half in halves]
             least = least if halves else min(least, proved)
-        return min([least, *(proved for proved, _, _ in todo)])
+        return min([least, *(proved for proved, _ in todo)])
 
-    def _approach(self, point: Floats, polytope: Polytope, leaf: int) -> None:
-        """Offer the first row on the way from a point to the inside of the leaf that the model sends to the leaf."""
-        encoded = self.explored.encoded
-        points = points_inwards(point, lambda: deepest_point(polytope) if len(polytope.rows) else None)
-        row = encoded.find_row(points, polytope.lower, polytope.upper, lambda row: encoded.leaf_of(row) == leaf)
-        if row is not None:
-            self._offer(row)
-
-    def _offer(self, row: Array) -> None:
-        answer = self.sign * float(answers(self.explored.model, row[None])[0, self.output])
-        if answer < self.attained:
+    def _offer(self, row: Array | None) -> None:
+        answer = np.inf if row is None else self.sign * float(answers(self.explored.model, row[None])[0, self.output])
+        if row is not None and answer < self.attained:
             self.attained, self.point, self.leaf = answer, row, self.explored.encoded.leaf_of(row)
 
-
-def _map_end(explored: Exploration, o: int, low: Extreme, sign: float) -> Extreme:
-    """Change the sign back for a maximum, and map the end as the model maps outputs."""
-    certified, attained = sign * low.certified + 0.0, sign * low.attained + 0.0
-    output = explored.model.output
-    if isinstance(output, TanhScale):
-        one = TanhScale(output.low[o], output.high[o])
-        # tanh is no IEEE operation: its last places are not promised to rise with its argument.
-        slack = 8 * 2.0**-53 * (abs(output.low[o]) + abs(output.high[o]))
-        certified = float(one(np.array([certified]))[0]) - sign * slack
-        attained = float(one(np.array([attained]))[0])
-    return Extreme(certified, attained, low.point, low.leaf)
+    def _map_end(self, certified: float) -> Extreme:
+        """Change the sign back for a maximum, and map the end as the model maps outputs."""
+        certified, attained = self.sign * certified + 0.0, self.sign * self.attained + 0.0
+        output = self.explored.model.output
+        if isinstance(output, TanhScale):
+            low, high = output.low[self.output], output.high[self.output]
+            certified, attained = TanhScale(low, high)(np.array([[certified], [attained]])).ravel().tolist()
+            # tanh is no IEEE operation: its last places are not promised to rise with its argument.
+            certified -= self.sign * 8 * 2.0**-53 * (abs(low) + abs(high))
+        return Extreme(certified, attained, self.point, self.leaf)

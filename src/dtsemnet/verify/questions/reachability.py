@@ -129,12 +129,9 @@ def never(tree: Any, domain: Domain, output: Any, *, explored: Exploration | Non
 
     Parameters
     ----------
-    tree : Tree, Model or fitted estimator
-        A classifier.
-    domain : Domain
+    tree, domain, explored
+        As in :func:`possible_classes`.
     output : label of a class
-    explored : Exploration, optional
-        The outcome of ``explore(tree, domain)``, to share it with other questions.
 
     Examples
     --------

@@ -102,19 +102,22 @@ def robustness(tree: Any, x: Any, norm: Any = "inf", *, domain: Domain | None = 
     class 'in' does not change within 2; at 2 it is 'out'
     """
     model = _classifier(tree)
+    assert model.class_names is not None
     row, name = read_row(model, x), read_norm(norm)
-    label, other = _other_leaves(model, row)
+    leaf = int(model.apply(row[None])[0])
+    other = model.tree.leaf_class != model.tree.leaf_class[leaf]
     if domain is not None:
-        best = _search(bind(model, domain).hold(row), row, name, other)
+        best = _search(bind(model, domain).hold(row), row, name)
     else:
         reach = 10.0 * (1.0 + float(np.abs(row_numbers(model, row)).max(initial=0.0)))
         for scale in (1.0, 1e3, 1e6, 1e9):  # a nearest point inside the cube is the nearest of all; else look farther
-            best = _search(bind_around(model, row, scale * reach), row, name, other)
+            best = _search(bind_around(model, row, scale * reach), row, name)
             if other.any():
                 best.lower = min(best.lower, scale * reach)
             if best.upper <= scale * reach or not other.any():
                 break
-    after = None if best.row is None else _label(model, best.leaf)
+    names = [model.class_names[k] for k in model.tree.leaf_class.tolist()]
+    label, after = names[leaf], None if best.row is None else names[best.leaf]
     return Robustness(label, best.lower, best.upper, best.row, after, best.n_programs, int(other.sum()))
 
 
@@ -133,16 +136,13 @@ def certify(
 
     Parameters
     ----------
-    tree : Tree, Model or fitted estimator
-        A classifier.
+    tree, norm, domain
+        As in :func:`robustness`.
     X : array_like of shape (n_samples, n_columns), or data frame
     epsilon : float
         The distance.
-    norm : "inf", 1 or 2, default="inf"
     y : array_like of shape (n_samples,), optional
         True classes; then the share counts rows that are certified and correct.
-    domain : Domain, optional
-        Inputs outside it do not count; by default every input does.
     n_jobs : int, optional
         Processes of joblib.
     progress : callable, optional
@@ -160,7 +160,10 @@ def certify(
     if not (np.isfinite(epsilon) and epsilon >= 0):
         raise ValueError(f"epsilon must be a finite number not below 0, got {epsilon!r}.")
     model, name = _classifier(tree), read_norm(norm)
-    rows = _read_rows(model, X)
+    rows = np.column_stack([np.asarray(values, dtype=object) for values in model.encoder.read_columns(X)])
+    if not len(rows):
+        raise ValueError("X must hold at least one row, got none.")
+    rows = rows.astype(np.float64) if model.encoder.is_numeric else rows
     jobs = (delayed(_certify_row)(model, row, float(epsilon), name, domain) for row in rows)
     done: list[tuple[RowStatus, Array | None]] = []
     for outcome in Parallel(n_jobs=n_jobs, return_as="generator")(jobs):
@@ -175,16 +178,17 @@ def certify(
 def _certify_row(
     model: Model, row: Array, epsilon: float, norm: Norm, domain: Domain | None
 ) -> tuple[RowStatus, Array | None]:
-    _, other = _other_leaves(model, row)
     encoded = bind_around(model, row, epsilon) if domain is None else bind(model, domain).hold(row)
-    best = _search(encoded, row, norm, other, limit=float(np.nextafter(epsilon, np.inf)))
+    best = _search(encoded, row, norm, limit=float(np.nextafter(epsilon, np.inf)))
     if best.row is not None and best.upper <= epsilon:
         return "broken", best.row
     return ("certified" if best.lower > epsilon else "undecided"), None
 
 
-def _search(encoded: EncodedDomain, row: Array, norm: Norm, other: Bools, limit: float = np.inf) -> NearestPoint:
-    distance = distance_from(encoded, row, norm)
+def _search(encoded: EncodedDomain, row: Array, norm: Norm, limit: float = np.inf) -> NearestPoint:
+    """Find the nearest input of another class than that of a row."""
+    distance, leaf_class = distance_from(encoded, row, norm), encoded.model.tree.leaf_class
+    other = leaf_class != leaf_class[encoded.leaf_of(row)]
     best = nearest_leaf(Cuts(encoded), distance, other, limit=limit)
     if limit == np.inf:
         best = _look_closer(encoded, distance, other, best)
@@ -219,21 +223,3 @@ def _classifier(tree: Any) -> Model:
             "tree is a regressor, and robustness is about classes; call output_bounds on a small box instead."
         )
     return model
-
-
-def _read_rows(model: Model, X: Any) -> Array:
-    rows = np.column_stack([np.asarray(values, dtype=object) for values in model.encoder.read_columns(X)])
-    if not len(rows):
-        raise ValueError("X must hold at least one row, got none.")
-    return rows.astype(np.float64) if model.encoder.is_numeric else rows
-
-
-def _other_leaves(model: Model, row: Array) -> tuple[Any, Bools]:
-    """The class of a row, and which leaves have another."""
-    leaf = int(model.apply(row[None])[0])
-    return _label(model, leaf), np.asarray(model.tree.leaf_class != model.tree.leaf_class[leaf])
-
-
-def _label(model: Model, leaf: int) -> Any:
-    assert model.class_names is not None
-    return model.class_names[int(model.tree.leaf_class[leaf])]
