@@ -31,6 +31,8 @@ MODELS = (
     "tanh",
     "one leaf",
     "wide",
+    "margin class",
+    "mixed margin",
 )
 """Models that every export is tried on."""
 
