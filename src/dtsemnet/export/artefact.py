@@ -108,6 +108,8 @@ class Artefact(_File):
     """Sends rows (:func:`dtsemnet.export.probes.read_table` says in which form) through the program."""
     unit: float = 2.0**-53
     """Unit roundoff of its arithmetic if it is not exact: 2**-53 for doubles, 2**-24 for floats."""
+    shares_only: bool = False
+    """Whether it gives the shares of the leaf for a model with margin probabilities too."""
     report: CheckReport | None = field(default=None, compare=False)
     """What the check found; None if nothing here can run the program."""
 
@@ -171,6 +173,8 @@ def check_export(
     if not isinstance(artefact, Artefact):
         raise TypeError(f"artefact must be a program that can be run, got {artefact!r}, which is only for reading.")
     model = Model.of(tree)
+    if artefact.shares_only:
+        model = replace(model, probability=None)
     given = None if X is None else read_table(model, X)
     rows = probe_rows(model, given, n_rows, np.random.default_rng(random_state))
     if given is not None:

@@ -18,7 +18,6 @@ from __future__ import annotations
 import importlib.util
 import logging
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -78,9 +77,9 @@ def to_smt2(tree: Any, X: Any = None) -> Artefact:
     >>> "(define-fun leaf () Int (ite (> score.0 0.0) 1 0))" in script
     True
     """
-    model = replace(Model.of(tree), probability=None)
+    model = Model.of(tree)
     text = _write(model)
-    artefact = Artefact("SMT-LIB", text, exact=False, answer=partial(_run, model, text), unit=2.0**-53)
+    artefact = Artefact("SMT-LIB", text, exact=False, answer=partial(_run, model, text), shares_only=True)
     return checked(model, artefact, X) if _can_check(model) else artefact
 
 
