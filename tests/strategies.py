@@ -13,9 +13,12 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from dtsemnet.tree import Column, Encoder, Identity, Model, TanhScale, Topology, Tree
+from dtsemnet.tree import Column, Encoder, Identity, MarginProbability, Model, TanhScale, Topology, Tree
 
-__all__ = ["KINDS", "MODELS", "eighths", "make_model", "points", "topologies", "trees", "wild_points", "wild_trees"]
+__all__ = [
+    "KINDS", "MODELS", "eighths", "make_model", "points", "probabilities", "topologies", "trees", "wild_points",
+    "wild_trees", "with_classes",
+]  # fmt: skip
 
 MODELS = (
     "class",
@@ -28,6 +31,8 @@ MODELS = (
     "tanh",
     "one leaf",
     "wide",
+    "margin class",
+    "mixed margin",
 )
 """Models that every export is tried on."""
 
@@ -104,6 +109,12 @@ def trees(
     return Tree(topology, weight, bias, value, coef, lower, upper, feature_names=names)
 
 
+def probabilities() -> st.SearchStrategy[MarginProbability]:
+    """Numbers of margin probabilities of every size, the ends of their ranges included."""
+    number = st.sampled_from([0.0, 1e-320, 0.1, 1.0, 3.5, 100.0, 1e300]) | st.floats(0, 5)
+    return st.builds(MarginProbability, number, number, st.sampled_from([0.0, 0.05, 1.0]) | st.floats(0, 1))
+
+
 def points(n_features: int, max_rows: int = 20) -> st.SearchStrategy[NDArray[np.float64]]:
     """Rows of multiples of 1/8."""
     return st.integers(1, max_rows).flatmap(lambda n: eighths((n, n_features)))
@@ -129,6 +140,14 @@ def wild_trees(draw: st.DrawFn, n_features: int | None = None, max_splits: int =
     return Tree(topology, weight, bias, value, coef)
 
 
+def with_classes(tree: Tree, n_classes: int, seed: int) -> Tree:
+    """The splits of a tree with leaves of classes, of which no leaf predicts the last."""
+    value = np.random.default_rng(seed).dirichlet(np.ones(n_classes), tree.n_leaves)
+    value[:, -1] = 0.0
+    value /= value.sum(axis=1, keepdims=True)
+    return Tree(tree.topology, tree.weight, tree.bias, value, class_names=list(range(n_classes)))
+
+
 def wild_points(n_features: int, n_rows: int = 10) -> st.SearchStrategy[NDArray[np.float64]]:
     """Rows for :func:`wild_trees`."""
     return _wild((n_rows, n_features))
@@ -148,11 +167,15 @@ def make_model(kind: str, seed: int = 0) -> Model:
     weight = rng.normal(size=(n_splits, d)) * (rng.random((n_splits, d)) < 0.8)
     bias = rng.normal(size=n_splits)
     names: dict[str, Any] = {"feature_names": encoder.feature_names}
-    if kind in ("class", "mixed class", "one leaf", "wide"):
+    if kind in ("class", "mixed class", "one leaf", "wide") or "margin" in kind:
         value = rng.dirichlet(np.ones(4), n_leaves)
-        return Model(
-            encoder, Tree(topology, weight, bias, value, class_names=["no", "it's", 'a"b\\', "größe"], **names)
-        )
+        probability = None
+        if "margin" in kind:
+            probability = MarginProbability(rate=0.7, power=0.6, floor=0.03)
+            value[:, 2] = 0  # a class that no leaf predicts
+            value /= value.sum(axis=1, keepdims=True)
+        tree = Tree(topology, weight, bias, value, class_names=["no", "it's", 'a"b\\', "größe"], **names)
+        return Model(encoder, tree, probability=probability)
     n_outputs = 3 if kind in ("multi-output", "tanh") else 1
     value, coef = rng.normal(size=(n_leaves, n_outputs)), rng.normal(size=(n_leaves, n_outputs, d))
     ends = np.sort(rng.normal(size=(2, n_leaves, n_outputs)) * 3, axis=0)

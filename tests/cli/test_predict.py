@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from cli.conftest import Run
 from dtsemnet import DTSemNetClassifier
 from dtsemnet.cli import app
-from dtsemnet.tree import Tree
+from dtsemnet.tree import Encoder, MarginProbability, Model, Topology, Tree
 from strategies import points, trees
 
 
@@ -41,6 +41,20 @@ def test_predictions_are_those_of_the_tree(data: st.DataObject, tree: Tree, tmp_
     else:
         shown = answers[[name for name in answers if name.startswith("prediction")]]
         assert np.array_equal(shown, predicted.reshape(len(X), -1))
+
+
+def test_probabilities_are_those_of_the_model(run: Run) -> None:
+    tree = Tree(Topology.complete(1), [[1.0]], [0.0], [[0.8, 0.2], [0.2, 0.8]], class_names=["no", "yes"])
+    model = Model(Encoder.identity(["size"]), tree, probability=MarginProbability(1.0))
+    model.save("sure.json")
+    X = np.array([[-2.0], [0.0], [3.0]])
+    pd.DataFrame(X, columns=["size"]).assign(answer=["no", "no", "yes"]).to_csv("rows.csv", index=False)
+    answers = pd.read_csv(io.StringIO(run("predict", "sure.json", "rows.csv", "--proba").stdout))
+    assert np.array_equal(answers[["probability no", "probability yes"]], model.predict_proba(X))
+    assert "MarginProbability(rate=1.0" in run("info", "sure.json").stdout
+    scores = run("evaluate", "sure.json", "rows.csv", "--target", "answer", "--json").json()["scores"]
+    expected = -np.log(model.predict_proba(X)[[0, 1, 2], [0, 0, 1]]).mean()
+    assert scores["log loss"] == pytest.approx(expected)
 
 
 def test_a_model_without_names_reads_columns_in_their_order(run: Run) -> None:

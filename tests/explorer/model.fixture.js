@@ -37,6 +37,7 @@ export function describe(columns, features, children, weight, bias, value, field
     upper: null,
     classes: null,
     palette: [],
+    probability: null,
     squash: null,
     rows: null,
     leaves: null,

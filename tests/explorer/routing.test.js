@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readModel, unpack } from "../../src/dtsemnet/explorer/page/model.js";
 import { dot, encode, evaluate } from "../../src/dtsemnet/explorer/page/routing.js";
-import { categorical, describe, feature, number } from "./model.fixture.js";
+import { categorical, describe, feature, number, pack } from "./model.fixture.js";
 
 const MIXED = readModel(
   describe(
@@ -54,6 +54,31 @@ test("a row that Python refuses is refused, with the reason", () => {
   const plain = readModel(describe([number("size")], [feature("size", 0)], [[~0, ~1]], [[1]], [0], [0, 1]));
   assert.equal(evaluate(plain, [NaN]).refused, "size needs a number");
   assert.equal(evaluate(plain, [Infinity]).refused, "size must be finite");
+});
+
+test("probabilities from margins follow the sigmoid, and an overflow is refused", () => {
+  const log = pack([0, -1, -1e-15, 0], [2, 2]);
+  const fields = { kind: "classifier", classes: ["no", "yes"], probability: { rate: 2, log } };
+  const line = readModel(
+    describe([number("x")], [feature("x", 0)], [[~0, ~1]], [[1]], [0], [0.8, 0.2, 0.4, 0.6], fields),
+  );
+  const yes = (x) => evaluate(line, [x]).output[1];
+  const sigmoid = (z) => 1 / (1 + Math.exp(-z));
+  assert.ok(Math.abs(yes(3) - sigmoid(6)) < 1e-14);
+  assert.ok(Math.abs(yes(-3) - sigmoid(-7)) < 1e-14);
+  assert.ok(yes(1e300) === 1 && yes(-1e300) > 0);
+  const apart = readModel(
+    describe(
+      [number("x"), number("y")],
+      [feature("x", 0), feature("y", 1)],
+      [[~0, ~1]],
+      [[1e10, -1e10]],
+      [0],
+      [1, 0, 0, 1],
+      fields,
+    ),
+  );
+  assert.equal(evaluate(apart, [1e300, 1e300]).refused, "these numbers are too large: a sum overflows");
 });
 
 test("a guard clips, tanh squashes", () => {

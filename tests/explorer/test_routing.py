@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from dtsemnet.explorer import to_html
 from dtsemnet.explorer.description import describe, pack
 from dtsemnet.tree import Column, Encoder, Model, TanhScale, Topology, Tree
 from explorer.conftest import BITS, as_json, bits
-from strategies import points, trees, wild_points, wild_trees
+from strategies import points, probabilities, trees, wild_points, wild_trees
 
 EXTREMES = [0.0, -0.0, 5e-324, 1e-300, 1e16, 1e150, -1e150, 1.7e308, -1.7e308]
 SET = BITS + "return rows.map((row) => { explorer.set(row); return tell(explorer.state.result); });"
@@ -182,11 +183,11 @@ def evaluate(browser, tmp_path_factory):
     path = to_html(Tree(Topology([]), np.empty((0, 1)), [], [[0.0]]), tmp_path_factory.mktemp("page") / "page.html")
     browser.get(path.as_uri())
 
-    def ask(model: Model, X) -> list:
+    def ask(model: Model, X, script: str = EVALUATE) -> list:
         if not browser.current_url.startswith(path.as_uri()):
             browser.get(path.as_uri())
         description = describe(model, None, title="", max_rows=0, image_shape=None)
-        return browser.execute_script(EVALUATE, as_json(X), json.dumps(description))
+        return browser.execute_script(script, as_json(X), json.dumps(description))
 
     return ask
 
@@ -203,6 +204,23 @@ def test_trees_of_every_shape_and_kind_agree_on_ties(evaluate, data, tree):
 def test_trees_of_every_magnitude_agree(evaluate, data, tree):
     X = data.draw(wild_points(tree.n_features))
     assert_same(evaluate(Model.of(tree), X), said_by_python(Model.of(tree), X))
+
+
+NUMBERS = (
+    "const model = explorer.read(JSON.parse(arguments[1])), rows = JSON.parse(arguments[0]);"
+    + "return rows.map((row) => { const { leaf, output } = explorer.evaluate(row, model); return [leaf, ...output]; });"
+)
+
+
+@settings(max_examples=25)
+@given(st.data(), trees(kind="class"), probabilities())
+def test_margin_probabilities_agree_to_the_last_digits(evaluate, data, tree, probability):
+    X, model = data.draw(points(tree.n_features)), Model.of(tree)
+    model = replace(model, probability=probability)
+    said = np.array(evaluate(model, X, NUMBERS))
+    np.testing.assert_array_equal(said[:, 0], model.apply(X))
+    np.testing.assert_allclose(said[:, 1:], model.predict_proba(X), rtol=1e-14)
+    assert evaluate(Model.of(tree), X) == said_by_python(Model.of(tree), X)
 
 
 MANY = """

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 from dtsemnet.export import to_c, to_text
 from dtsemnet.rl import TopKSAC, TreePolicy, TreeSACPolicy, policy_tree
 from dtsemnet.rl.extraction import named_model
-from dtsemnet.tree import Encoder, Model
+from dtsemnet.tree import Encoder, MarginProbability, Model
 from rl.worlds import Echo, Sides, far_from_splits
 from strategies import points, trees
 
@@ -140,3 +142,6 @@ def test_names_change_nothing_but_names(data, tree):
     X = data.draw(points(3))
     np.testing.assert_array_equal(named.predict(X), model.predict(X))
     assert named.tree.feature_names == ("height", "speed", "angle")
+    if tree.is_classifier:
+        sure = replace(model, probability=MarginProbability(2.0))
+        assert named_model(sure, ["height", "speed", "angle"]).probability == sure.probability

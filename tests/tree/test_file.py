@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 
 import jsonschema
 import numpy as np
@@ -11,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dtsemnet.tree import Column, Encoder, Model, TanhScale, Topology, Tree, load_document, read
+from dtsemnet.tree import Column, Encoder, MarginProbability, Model, TanhScale, Topology, Tree, load_document, read
 from dtsemnet.tree.file import dumps, loads, save, schema
-from strategies import trees, wild_trees
+from strategies import probabilities, trees, wild_trees
 
 VALIDATOR = jsonschema.Draft202012Validator(schema())
 
@@ -31,6 +32,11 @@ def full_model():
     return Model(Encoder(columns), tree, TanhScale(-1.0, 2.0))
 
 
+def sure_model():
+    tree = Tree(Topology.complete(1), [[0.1]], [0.0], [[0.9, 0.1], [0.2, 0.8]], class_names=["no", "yes"])
+    return Model(Encoder.identity(["size"]), tree, probability=MarginProbability(0.1, 2.0, 0.05))
+
+
 def models(tree):
     return [tree, Model(Encoder.identity(tree.feature_labels), tree), full_model()]
 
@@ -41,6 +47,31 @@ def test_loading_undoes_saving_and_the_schema_agrees(tree):
         text = dumps(content, about={"seed": 3})
         assert loads(text) == content
         VALIDATOR.validate(json.loads(text))
+
+
+@given(trees(kind="class"), probabilities())
+def test_margin_probabilities_make_a_model_of_version_2(tree, probability):
+    model = Model(Encoder.identity(tree.feature_labels), tree, probability=probability)
+    document = json.loads(dumps(model))
+    VALIDATOR.validate(document)
+    assert document["version"] == 2
+    assert loads(dumps(model)) == model
+    assert loads(json.dumps(document)).probability == probability
+    del document["encoder"], document["output"]
+    alone = loads(json.dumps(document))
+    assert isinstance(alone, Model)
+    assert alone.probability == probability
+    del document["probability"]
+    assert loads(json.dumps(document)) == tree
+    assert json.loads(dumps(Model.of(tree)))["version"] == 1
+
+
+@pytest.mark.parametrize("name", ["dry_bean", "lunar_lander"])
+def test_files_of_version_1_load_and_are_written_as_they_were(name):
+    path = Path(__file__).parents[2] / "docs" / "models" / f"{name}.json"
+    document = load_document(path)
+    assert document.content.probability is None
+    assert dumps(document.content, about=document.about) == path.read_text(encoding="utf-8")
 
 
 def test_files_hold_metadata_and_are_replaced_in_one_step(tmp_path, monkeypatch):
@@ -92,7 +123,7 @@ def test_size_and_encoding_are_checked_before_parsing(tmp_path):
 
 def change(place, value):
     """Write a document with one field replaced by raw JSON."""
-    document = json.loads(dumps(full_model()))
+    document = json.loads(dumps(sure_model() if place[0] == "probability" else full_model()))
     part = document
     for key in place[:-1]:
         part = part[key]
@@ -132,7 +163,7 @@ def change(place, value):
         (["tree", "extra"], "1", r"tree\.extra: is unknown"),
         (["tree"], "[]", "tree: must be an object"),
         (["extra"], "1", r"document\.extra: is unknown"),
-        (["version"], "2", "version: .* upgrade"),
+        (["version"], "3", "version: .* upgrade"),
         (["version"], "0", "version"),
         (["version"], "true", "version"),
         (["version"], '"1"', "version"),
@@ -150,6 +181,17 @@ def change(place, value):
         (["output", "kind"], "[]", r"output\.kind"),
         (["output", "low"], "[1, 2]", "output"),
         (["output", "low"], "[NaN]", r"output\.low\[0\]"),
+        (["probability", "rate"], "-1", r"^probability\.rate: must be a finite number of at least 0, got -1"),
+        (["probability", "rate"], "1e999", r"^probability\.rate: must be"),
+        (["probability", "rate"], "1" + "0" * 400, r"^probability\.rate: must be"),
+        (["probability", "rate"], "true", r"^probability\.rate: must be"),
+        (["probability", "power"], "null", r"^probability\.power: must be"),
+        (["probability", "power"], "NaN", r"^probability\.power: must be"),
+        (["probability", "floor"], "1.5", r"^probability\.floor: must be a finite number from 0 to 1"),
+        (["probability", "floor"], "1", "PASS"),
+        (["probability", "extra"], "1", r"^probability\.extra: is unknown"),
+        (["probability"], "{}", r"^probability\.rate: is missing"),
+        (["probability"], "[]", "^probability: must be an object"),
         (["about"], "[]", "about"),
         (["about"], '{"a": NaN}', r"about\.a"),
         (["about"], '{"a": "\\ud800"}', r"about\.a"),
@@ -166,6 +208,17 @@ def test_each_way_to_be_wrong_is_named(place, value, named):
     with pytest.raises(ValueError, match=named) as caught:
         loads(text)
     assert type(caught.value) is ValueError
+
+
+def test_margin_probabilities_need_version_2_and_classes():
+    document = json.loads(dumps(sure_model())) | {"version": 1}
+    with pytest.raises(ValueError, match=r"^probability: is unknown in version 1"):
+        loads(json.dumps(document))
+    assert not VALIDATOR.is_valid(document)
+    regressor = json.loads(dumps(stump())) | {"version": 2, "probability": document["probability"]}
+    with pytest.raises(ValueError, match=r"^probability: is for classifiers"):
+        loads(json.dumps(regressor))
+    assert not VALIDATOR.is_valid(regressor)
 
 
 @pytest.mark.parametrize("key", ["format", "version", "tree"])
@@ -194,9 +247,14 @@ json_values = st.recursive(
 
 
 @settings(max_examples=500)
-@given(st.data(), st.sampled_from(["tree", "model"]))
+@given(st.data(), st.sampled_from(["tree", "model", "probability"]))
 def test_mutated_documents_load_or_raise_one_value_error(data, kind):
-    start = data.draw(trees(max_splits=4, n_features=2)) if kind == "tree" else full_model()
+    starts = {
+        "tree": trees(max_splits=4, n_features=2),
+        "model": st.builds(full_model),
+        "probability": st.builds(sure_model),
+    }
+    start = data.draw(starts[kind])
     document = json.loads(dumps(start))
     for _ in range(data.draw(st.integers(1, 3))):
         part = document
@@ -243,5 +301,5 @@ def test_mutated_bytes_load_or_raise_one_value_error(tmp_path_factory, data):
 
 def test_the_schema_refuses_what_it_can_state():
     VALIDATOR.check_schema(schema())
-    for place, value in [(["version"], "2"), (["tree", "extra"], "1"), (["tree", "weight", 0, 0], '"1"')]:
+    for place, value in [(["version"], "3"), (["tree", "extra"], "1"), (["tree", "weight", 0, 0], '"1"')]:
         assert not VALIDATOR.is_valid(json.loads(change(place, value)))

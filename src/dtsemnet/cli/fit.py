@@ -10,6 +10,7 @@ from __future__ import annotations
 import shlex
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -121,7 +122,7 @@ def _fit(table: SplitTable, options: dict[str, Any]) -> tuple[Any, dict[str, Any
     import numpy as np
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-    from dtsemnet import DTSemNetClassifier, DTSemNetRegressor, Model
+    from dtsemnet import DTSemNetClassifier, DTSemNetRegressor
     from dtsemnet.tree import Encoder
 
     classes, train, validation = table.task == "classification", table.train, table.validation
@@ -131,7 +132,8 @@ def _fit(table: SplitTable, options: dict[str, Any]) -> tuple[Any, dict[str, Any
     estimator.fit(train.X, train.y, **held)
     seconds = time.process_time() - start
     if isinstance(train.X, np.ndarray):  # give it the column names that a data frame would have brought
-        estimator.model_ = Model(Encoder.identity(train.names), estimator.tree_.replace(feature_names=train.names))
+        named = estimator.tree_.replace(feature_names=train.names)
+        estimator.model_ = replace(estimator.model_, encoder=Encoder.identity(train.names), tree=named)
         estimator.feature_names_in_ = np.array(train.names, dtype=object)
     model = estimator.model_
     # CART cannot have a depth of 0, which is one leaf; instead no node has rows enough to be split.

@@ -56,6 +56,7 @@ def _contents(path: Path) -> dict[str, Any]:
         "classes": None if tree.class_names is None else list(tree.class_names),
         "depth": tree.depth, "splits": tree.n_splits, "leaves": tree.n_leaves, "kind of leaves": leaves,
         "outputs": tree.n_outputs,
+        "probabilities": None if model.probability is None else str(model.probability),
         "columns": [
             {"name": column.name, "categories": None if column.categories is None else len(column.categories)}
             | {"missing": column.missing}

@@ -17,6 +17,8 @@ It has these fields. Arrays are written by :func:`pack`.
 ``bias``, ...
 ``classes``     texts, or null
 ``palette``     a colour for each class
+``probability`` null if probabilities are the shares of the leaf; else ``rate`` and ``log``, the numbers of
+                :class:`~dtsemnet.tree.MarginProbability` and its ``leaf_logs``
 ``squash``      null, or ``low`` and ``high`` of the :class:`~dtsemnet.tree.TanhScale` behind the leaves
 ``rows``        null without X; ``given``, the number of rows in X; ``number``, the positions of those that are
                 embedded; ``column``, their columns; ``target``, their class codes or targets, or null
@@ -70,7 +72,7 @@ def describe(
     >>> description["kind"], description["children"], description["columns"][0]["name"], description["rows"]
     ('regressor', [[-1, -2]], 'x0', None)
     """
-    tree, squash = model.tree, model.output
+    tree, squash, probability = model.tree, model.output, model.probability
     classes = None if tree.class_names is None else [str(name) for name in tree.class_names]
     spread = [1.0] * tree.n_features if rows is None else rows.spread.tolist()
     arrays = {name: getattr(tree, name) for name in ("weight", "bias", "value", "coef", "lower", "upper")}
@@ -83,6 +85,7 @@ def describe(
         **{name: None if array is None else pack(array) for name, array in arrays.items()},
         "classes": classes,
         "palette": class_colors(len(classes or ())),
+        "probability": probability and {"rate": probability.rate, "log": pack(probability.leaf_logs(tree))},
         "squash": None if isinstance(squash, Identity) else {"low": list(squash.low), "high": list(squash.high)},
         "rows": None if rows is None else rows.sample(max_rows),
         "leaves": None if rows is None else rows.leaves(),

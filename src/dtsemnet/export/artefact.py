@@ -7,13 +7,20 @@ the artefact. Readable views compute nothing, so nothing is compared: text and e
 strings, tables are data frames, and a :class:`Drawing` is the file of another program.
 
 An exact artefact (Python, C in double, SQL) repeats every operation of the tree, so any
-difference is an error. One that computes scores in another way (float32, ONNX) may send a
-row to the other side of a split only if the score is within the rounding bound
+difference of leaves, labels, numbers and shares is an error. One that computes scores in another
+way (float32, ONNX) may send a row to the other side of a split only if the score is within the
+rounding bound
 
     gamma * (|w| . |x| + |b|),     gamma = (d + 6) u / (1 - (d + 6) u),
 
 ``u`` being the unit roundoff of its arithmetic. Such rows are counted and reported; a
 difference anywhere else is refused.
+
+Margin probabilities end in ``exp``, which is no IEEE operation: libraries differ in its last
+digits, and in the order of the sum of K classes. So they may differ by a factor of
+``1 + (16 + 2 K) u`` in an exact artefact too. In one that rounds, a margin ``m`` may also be off by
+``4 u m`` and the largest sum of the rounding bounds above on any path, and a leaf's logarithm ``l``
+by ``4 u (|l| + 8)``; both are carried through the formula.
 """
 
 from __future__ import annotations
@@ -28,8 +35,9 @@ import numpy as np
 
 from dtsemnet.arrays import Array, Bools, Floats, Ints
 from dtsemnet.export.probes import probe_rows, read_table
-from dtsemnet.tree import Model, TanhScale
+from dtsemnet.tree import MarginProbability, Model, TanhScale
 from dtsemnet.tree.file import write_atomically
+from dtsemnet.tree.probability import margins
 
 __all__ = ["Artefact", "CheckReport", "Drawing", "ExportError", "Predictions", "check_export", "checked"]
 
@@ -100,6 +108,8 @@ class Artefact(_File):
     """Sends rows (:func:`dtsemnet.export.probes.read_table` says in which form) through the program."""
     unit: float = 2.0**-53
     """Unit roundoff of its arithmetic if it is not exact: 2**-53 for doubles, 2**-24 for floats."""
+    shares_only: bool = False
+    """Whether it gives the shares of the leaf for a model with margin probabilities too."""
     report: CheckReport | None = field(default=None, compare=False)
     """What the check found; None if nothing here can run the program."""
 
@@ -163,6 +173,8 @@ def check_export(
     if not isinstance(artefact, Artefact):
         raise TypeError(f"artefact must be a program that can be run, got {artefact!r}, which is only for reading.")
     model = Model.of(tree)
+    if artefact.shares_only:
+        model = replace(model, probability=None)
     given = None if X is None else read_table(model, X)
     rows = probe_rows(model, given, n_rows, np.random.default_rng(random_state))
     if given is not None:
@@ -210,6 +222,8 @@ def _compare(model: Model, artefact: Artefact, rows: Array, features: Floats) ->
 def _tolerance(model: Model, rows: Array, features: Floats, leaf: Ints, artefact: Artefact) -> Any:
     """How far the outputs of rows in the same leaf may differ: not at all if sums are repeated exactly."""
     tree, unit = model.tree, artefact.unit
+    if model.probability is not None:
+        return _probability_tolerance(model, model.probability, rows, features, leaf, artefact)
     bound: Any = 0.0
     if not artefact.exact:
         size = np.abs(tree.value[leaf])
@@ -225,15 +239,58 @@ def _tolerance(model: Model, rows: Array, features: Floats, leaf: Ints, artefact
     return bound
 
 
+def _probability_tolerance(
+    model: Model, probability: MarginProbability, rows: Array, features: Floats, leaf: Ints, artefact: Artefact
+) -> Floats:
+    """How far margin probabilities of rows in the same leaf may differ; the opening of this module says why."""
+    tree, unit = model.tree, artefact.unit
+    margin, leaf_log = margins(tree, features), probability.leaf_logs(tree)[leaf]
+    weight = np.exp(probability.exponents(margin, leaf_log))
+    chance = weight / weight.sum(axis=1, keepdims=True)
+    bound: Floats = (16 + 2 * tree.n_outputs) * unit * chance + (2.0**-120 if unit > 2.0**-50 else 2.0**-1000)
+    if artefact.exact:
+        return bound
+    off = _path_rounding(model, rows, features, unit)[:, None] + 4 * unit * margin
+    log_off = 4 * unit * (np.abs(leaf_log) + 8)
+    most = np.exp(np.minimum(probability.exponents(np.maximum(margin - off, 0.0), leaf_log) + log_off, 0.0))
+    least = np.exp(probability.exponents(margin + off, leaf_log) - log_off)
+    moved = np.maximum(most - weight, weight - least)
+    moved[np.arange(len(leaf)), tree.leaf_class[leaf]] = 0.0  # its exponent is 0, whatever the rounding
+    # The sum of weights is at least 1, that of the class predicted.
+    return bound + moved + chance * moved.sum(axis=1, keepdims=True)
+
+
+def _path_rounding(model: Model, rows: Array, features: Floats, unit: float) -> Floats:
+    """Bound the rounding error of the sum of margins on any path: the largest sum of the errors of its scores."""
+    tree = model.tree
+    error, largest = np.zeros((len(rows), tree.n_splits)), np.zeros(len(rows))
+    # A margin is added to those above it, which rounds once more on each level.
+    rounded = _score_rounding(model, rows, features, unit) + tree.depth * unit * np.abs(tree.scores(features))
+    for split, children in enumerate(tree.topology.children.tolist()):
+        below = error[:, split] + rounded[:, split]
+        for child in children:
+            if child >= 0:
+                error[:, child] = below
+            else:
+                largest = np.maximum(largest, below)
+    return largest
+
+
 def _near(model: Model, rows: Array, features: Floats, unit: float) -> Bools:
     """Whether each row has a split on its path that rounding could cross."""
     tree = model.tree
     if not tree.n_splits:
         return np.zeros(len(rows), dtype=bool)
-    size = _magnitude(model, rows, features) @ np.abs(tree.weight).T + np.abs(tree.bias)
-    close = np.abs(tree.scores(features)) <= _rounding(size, tree.n_features, unit)
+    close = np.abs(tree.scores(features)) <= _score_rounding(model, rows, features, unit)
     path = tree.decision_path(features)
     return np.asarray((np.take_along_axis(close, np.maximum(path, 0), axis=1) & (path >= 0)).any(axis=1))
+
+
+def _score_rounding(model: Model, rows: Array, features: Floats, unit: float) -> Floats:
+    """Bound the rounding errors of the scores of all splits."""
+    tree = model.tree
+    size = _magnitude(model, rows, features) @ np.abs(tree.weight).T + np.abs(tree.bias)
+    return _rounding(size, tree.n_features, unit)
 
 
 def _magnitude(model: Model, rows: Array, features: Floats) -> Floats:
@@ -260,6 +317,8 @@ def _in_range(model: Model, features: Floats, unit: float) -> Bools:
         size = np.abs(features)
         sums = [size @ np.abs(tree.weight).T] if tree.n_splits else []
         sums += [] if tree.coef is None else [size @ np.abs(tree.coef.reshape(-1, tree.n_features)).T]
+        if model.probability is not None:  # margins add scores
+            sums.append((size @ np.abs(tree.weight).T + np.abs(tree.bias)).sum(axis=1, keepdims=True))
         return np.asarray(np.logical_and.reduce([(part < largest).all(axis=1) for part in [size, *sums]]))
 
 

@@ -182,6 +182,8 @@ def _accepted(model: Model, table: Table) -> Table:
     """Leave out rows that the model refuses because a sum overflows."""
     try:
         model.predict(table)
+        if model.probability is not None:  # it reads all splits, not those of the path alone
+            model.predict_proba(table)
         return table
     except ValueError:
         if len(table) == 1:

@@ -105,7 +105,7 @@ def named_model(
     if action_names is not None and model.tree.class_names is not None:
         # A tree that imitates has only the actions that it has seen.
         action_names = [action_names[int(action)] for action in model.tree.class_names]
-    return Model(Encoder(columns), _named(model.tree, names, action_names), model.output)
+    return replace(model, encoder=Encoder(columns), tree=_named(model.tree, names, action_names))
 
 
 def _encoder(names: Sequence[str], normalize: VecNormalize | None) -> Encoder:

@@ -5,19 +5,22 @@
     {"format": "dtsemnet", "version": 1,
      "tree": {"n_features": 2, "n_splits": 1, "n_outputs": 1, "children": [[-1, -2]],
               "weight": [[1.0, -0.5]], "bias": [0.25], "value": [[0.0], [1.0]]},
-     "encoder": {...}, "output": {...}, "about": {...}}
+     "encoder": {...}, "output": {...}, "probability": {...}, "about": {...}}
 
 The tree may have ``coef``, ``lower``, ``upper``, ``feature_names`` and ``class_names``; the
-encoder, the output map and ``about`` (free metadata) are optional. Numbers are written
-so that float64 comes back bit for bit, ``-0.0`` too. ``model.schema.json`` beside this
-module is the JSON Schema. Checked here beyond what a schema can state:
+encoder, the output map, the margin probabilities and ``about`` (free metadata) are optional.
+A file with ``probability`` has version 2, any other version 1, so older readers refuse only what
+they do not know. Numbers are written so that float64 comes back bit for bit, ``-0.0`` too.
+``model.schema.json`` beside this module is the JSON Schema. Checked here beyond what a schema can
+state:
 
 * the file is at most ``max_bytes`` long, valid UTF-8, and no key occurs twice in an object;
 * every number is finite as a float64 (``1e999`` is not), no list is longer or shorter than declared:
   ``n_leaves = n_splits + 1`` rows of leaves, ``n_features`` columns of weights, and so on;
 * ``children`` form one tree, splits breadth-first, leaves from left to right;
 * class probabilities sum to 1 within 1e-6, ``lower <= upper``, names are distinct;
-* the encoder gives ``n_features`` features, the output map has ``n_outputs`` entries.
+* the encoder gives ``n_features`` features, the output map has ``n_outputs`` entries;
+* ``probability`` stands in a file of version 2, beside a tree of classes.
 
 Whatever is wrong, loading raises one ``ValueError`` that opens with the field. It runs no code
 from the file, and saving replaces a file in one step, so no reader sees half of one.
@@ -30,7 +33,7 @@ import math
 import os
 import tempfile
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -41,6 +44,7 @@ import numpy as np
 from dtsemnet.arrays import Array
 from dtsemnet.tree.encoder import Column, Encoder
 from dtsemnet.tree.model import Identity, Model, Output, TanhScale
+from dtsemnet.tree.probability import MarginProbability
 from dtsemnet.tree.topology import Topology
 from dtsemnet.tree.tree import Tree
 
@@ -57,8 +61,8 @@ __all__ = [
     "write_atomically",
 ]
 
-VERSION = 1
-"""Version of the format that this library writes, and the newest that it reads."""
+VERSION = 2
+"""The newest version of the format that this library reads; it writes the oldest that holds the content."""
 
 MAX_BYTES = 256 * 2**20
 """Largest file that is read unless a caller asks for more."""
@@ -76,7 +80,7 @@ class Document:
     Parameters
     ----------
     content : Tree or Model
-        A model if the file has an encoder or an output map.
+        A model if the file has an encoder, an output map or margin probabilities.
     about : dict
         Free metadata: plain JSON.
     """
@@ -102,12 +106,16 @@ def dumps(content: Tree | Model, *, about: dict[str, Any] | None = None) -> str:
     if not isinstance(content, (Tree, Model)):
         raise TypeError(f"content must be a Tree or a Model, got {type(content).__name__}.")
     tree = content if isinstance(content, Tree) else content.tree
-    document: dict[str, Any] = {"format": "dtsemnet", "version": VERSION, "tree": _describe_tree(tree)}
+    probability = content.probability if isinstance(content, Model) else None
+    version = 1 if probability is None else 2
+    document: dict[str, Any] = {"format": "dtsemnet", "version": version, "tree": _describe_tree(tree)}
     if isinstance(content, Model):
         document["encoder"] = {"columns": [_describe_column(column) for column in content.encoder.columns]}
         document["output"] = {"kind": "identity"}
         if isinstance(content.output, TanhScale):
             document["output"] = {"kind": "tanh-scale", "low": content.output.low, "high": content.output.high}
+    if probability is not None:
+        document["probability"] = asdict(probability)
     if about:
         _check_json("about", about)
         document["about"] = about
@@ -121,9 +129,9 @@ def loads(text: str) -> Tree | Model:
 
     Examples
     --------
-    >>> loads('{"format": "dtsemnet", "version": 2}')
+    >>> loads('{"format": "dtsemnet", "version": 3}')
     Traceback (most recent call last):
-    ValueError: version: the file has version 2, this library reads up to 1; upgrade dtsemnet.
+    ValueError: version: the file has version 3, this library reads up to 2; upgrade dtsemnet.
     """
     return _read_document(_parse(text)).content
 
@@ -134,7 +142,7 @@ def save(content: Tree | Model, path: str | PathLike[str], *, about: dict[str, A
 
 
 def read(path: str | PathLike[str], *, max_bytes: int = MAX_BYTES) -> Tree | Model:
-    """Read the content of a model file: a model if it has an encoder or an output map, else a tree."""
+    """Read a model file: a model if it has an encoder, an output map or margin probabilities, else a tree."""
     return load_document(path, max_bytes=max_bytes).content
 
 
@@ -164,7 +172,7 @@ def schema() -> dict[str, Any]:
     Examples
     --------
     >>> schema()["properties"]["version"]
-    {'const': 1}
+    {'enum': [1, 2]}
     """
     document: dict[str, Any] = json.loads(Path(__file__).with_name("model.schema.json").read_text(encoding="utf-8"))
     return document
@@ -232,18 +240,26 @@ def _read_document(document: Any) -> Document:
             _fail("version", f"the file has version {version}, this library reads up to {VERSION}; upgrade dtsemnet.")
         if type(version) is not int or version < 1:
             _fail("version", f"must be an integer of at least 1, got {_show(version)}")
-    document = _get_object("document", document, ("format", "version", "tree"), ("encoder", "output", "about"))
+        if version == 1 and "probability" in document:
+            _fail("probability", "is unknown in version 1; a file that has it must have version 2")
+    optional = ("encoder", "output", "probability", "about")
+    document = _get_object("document", document, ("format", "version", "tree"), optional)
     tree = _read_tree(document["tree"])
     about = document.get("about", {})
     if not isinstance(about, dict):
         _fail("about", f"must be an object, got {_show(about)}")
     _check_json("about", about)
-    if "encoder" not in document and "output" not in document:
+    if not {"encoder", "output", "probability"} & document.keys():
         return Document(tree, about)
     given = document.get("encoder")
     encoder = _read_encoder(given) if "encoder" in document else Encoder.identity(tree.feature_labels)
     output = _read_output(document["output"]) if "output" in document else Identity()
-    return Document(_name_field("encoder", lambda: Model(encoder, tree, output)), about)
+    model = _name_field("encoder", lambda: Model(encoder, tree, output))
+    if "probability" in document:
+        if not tree.is_classifier:
+            _fail("probability", "is for classifiers, but the tree has no class_names; remove it")
+        model = replace(model, probability=_read_probability(document["probability"]))
+    return Document(model, about)
 
 
 def _read_tree(given: Any) -> Tree:
@@ -290,6 +306,15 @@ def _read_output(given: Any) -> Output:
     given = _get_object("output", given, ("kind", "low", "high"))
     ends = [_numbers(f"output.{end}", _read_list(f"output.{end}", given[end])) for end in ("low", "high")]
     return _name_field("output", lambda: TanhScale(*ends))
+
+
+def _read_probability(given: Any) -> MarginProbability:
+    numbers = _get_object("probability", given, ("rate", "power", "floor"))
+    for name, number in numbers.items():
+        kind, high = ("from 0 to 1", 1) if name == "floor" else ("of at least 0", math.inf)
+        if type(number) not in (int, float) or not math.isfinite(number) or not 0 <= number <= high:
+            _fail(f"probability.{name}", f"must be a finite number {kind}, got {_show(number)}")
+    return MarginProbability(**numbers)
 
 
 def _name_field(path: str, make: Callable[[], Made]) -> Made:

@@ -217,7 +217,7 @@ class Model(Value):
         return self.output(self.tree.predict(self.transform(X)))
 
     def predict_proba(self, X: Any) -> Floats:
-        """Give class probabilities: from margins and shares of the leaf, or from the shares alone."""
+        """Give class probabilities: the shares of the leaf, or with ``probability`` those weighed by margins."""
         rows = self.transform(X)
         if self.probability is None or not self.is_classifier:
             return self.tree.predict_proba(rows)
@@ -244,7 +244,8 @@ class Model(Value):
     def __repr__(self) -> str:
         columns, features = self.encoder.n_columns, self.encoder.n_features
         map_ = "" if isinstance(self.output, Identity) else f", {self.output!r}"
+        probability = "" if self.probability is None else f", {self.probability!r}"
         return (
             f"Model({columns} column{'s' * (columns != 1)} -> {features} feature{'s' * (features != 1)}, "
-            f"{self.tree!r}{map_})"
+            f"{self.tree!r}{map_}{probability})"
         )

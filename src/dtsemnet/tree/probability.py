@@ -12,8 +12,13 @@ rows that the tree was not trained on (:mod:`dtsemnet.fit.calibration`). No fact
 another class than for the class that is predicted, so the most probable class is always the
 class predicted. For a tree with one split this is Platt's sigmoid.
 
-A class that no leaf predicts has the largest margin of the others. Exponents stop at -700, so no
-probability is 0.
+A class that no leaf predicts has the largest margin of the others. With the leaf's factors as
+logarithms relative to that of its class, which depend on the leaf alone (:meth:`MarginProbability.leaf_logs`),
+
+    p_c  is proportional to  exp(max(leaf_log[leaf, c] - rate * m_c, -700))
+
+The exponent is 0 for the class predicted and no larger for the others, and no probability is 0.
+Exports repeat this line. Exponents and margins come out alike everywhere, ``exp`` to its last digits.
 """
 
 from __future__ import annotations
@@ -33,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["LARGEST_EXPONENT", "MarginProbability", "margins"]
 
 LARGEST_EXPONENT = 700.0
-"""``exp`` of minus this is the smallest factor of a margin: about 1e-304."""
+"""Exponents stop at minus this: ``exp`` of it is about 1e-304."""
 
 
 @dataclass(frozen=True)
@@ -73,26 +78,44 @@ class MarginProbability:
             object.__setattr__(self, name, float(given))
 
     def __call__(self, tree: Tree, rows: Array) -> Floats:
-        """Probabilities of the classes for encoded rows, shape (n_samples, n_classes)."""
-        leaf = tree.apply(rows)
-        return self.of(margins(tree, rows), self.leaf_logs(tree)[leaf], tree.leaf_class[leaf])
+        """Probabilities of the classes for encoded rows, shape (n_samples, n_classes).
 
-    def leaf_logs(self, tree: Tree) -> Floats:
-        """The logarithm of the leaf's factor, ``power * log((1 - floor) q_c + floor / K)``: (n_leaves, n_classes)."""
+        All splits count, so a row is refused if any score overflows both ways, also off its path.
+        """
+        return self.of(margins(tree, rows), self.leaf_logs(tree)[tree.apply(rows)])
+
+    def leaf_logs(self, tree: Tree, unit: float = 2.0**-53) -> Floats:
+        """Compute ``power * log(factor of class c / factor of the leaf's class)``: (n_leaves, n_classes), 0 at most.
+
+        Classes before that of the leaf stay below it by a few units of rounding, so that the class predicted is the
+        first of the largest also if the factors are equal and the row lies on a hyperplane.
+
+        Parameters
+        ----------
+        tree : Tree
+        unit : float, default=2**-53
+            Unit roundoff of the arithmetic that reads the table.
+        """
         share = (1 - self.floor) * tree.value + self.floor / tree.n_outputs
-        with np.errstate(divide="ignore"):
-            return self.power * np.maximum(np.log(share), -LARGEST_EXPONENT)
+        with np.errstate(divide="ignore", over="ignore"):
+            logs = np.log(share)
+            logs -= np.take_along_axis(logs, tree.leaf_class[:, None], axis=1)
+            logs = np.maximum(self.power * np.maximum(logs, -LARGEST_EXPONENT), -LARGEST_EXPONENT)
+        before = np.arange(tree.n_outputs) < tree.leaf_class[:, None]
+        return np.minimum(logs, np.where(before, -8 * unit, 0.0))
 
-    def of(self, margin: Floats, leaf_log: Floats, leaf_class: Array) -> Floats:
-        """Probabilities from margins and factors of leaves, (n_samples, n_classes) each, and the class predicted."""
-        with np.errstate(over="ignore"):  # a margin beyond all numbers has the largest exponent
-            exponent = leaf_log - np.minimum(self.rate * margin, LARGEST_EXPONENT)
-        chance = np.exp(np.maximum(exponent - exponent.max(axis=1, keepdims=True), -LARGEST_EXPONENT))
+    def exponents(self, margin: Floats, leaf_log: Floats) -> Floats:
+        """Logarithms of the unnormalised probabilities from margins and rows of :meth:`leaf_logs`."""
+        if self.rate == 0:  # a margin may be infinite
+            return leaf_log
+        with np.errstate(over="ignore"):
+            return np.maximum(leaf_log - self.rate * margin, -LARGEST_EXPONENT)
+
+    def of(self, margin: Floats, leaf_log: Floats) -> Floats:
+        """Probabilities from margins and rows of :meth:`leaf_logs`, (n_samples, n_classes) each."""
+        chance = np.exp(self.exponents(margin, leaf_log))
         chance /= chance.sum(axis=1, keepdims=True)
-        # Rounding may make two classes equal on a hyperplane: the one predicted stays the first of the largest.
-        top = np.take_along_axis(chance, leaf_class[:, None], axis=1)
-        before = np.arange(chance.shape[1]) < leaf_class[:, None]
-        return np.minimum(chance, np.where(before, np.nextafter(top, 0), top))
+        return chance
 
 
 def margins(tree: Tree, rows: Array) -> Floats:

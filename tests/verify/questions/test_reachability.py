@@ -87,6 +87,13 @@ def test_pruning_keeps_the_function_on_the_domain(tree):
     assert pruned.n_leaves <= tree.n_leaves
 
 
+def test_pruning_keeps_margin_probabilities():
+    model = make_model("margin class")
+    pruned = prune_unreachable(model, Domain(-0.1, 0.1))
+    assert pruned.tree.n_leaves < model.tree.n_leaves
+    assert pruned.probability == model.probability
+
+
 def chain(weights, biases, n_features=2):
     """Right, right, right ...: the last leaf lies right of all splits."""
     n = len(biases)

@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 
 from dtsemnet.tree import Topology, Tree
 from dtsemnet.verify import Domain, simplify
-from strategies import trees
+from strategies import make_model, trees
 from verify.oracle import N_TREES, affine, box, grid, hard_trees, is_satisfiable, law, number, optimum, variables
 
 BOX = Domain(-1.0, 1.0)
@@ -58,3 +58,8 @@ def test_simplified_tree_stays_within_its_bounds(tree, tolerance):
 def test_bad_arguments_are_named():
     with pytest.raises(ValueError, match="tolerance must lie"):
         simplify(Tree(Topology([]), np.empty((0, 1)), [], [[0.0]]), 2.0, BOX)
+
+
+def test_a_simpler_model_keeps_margin_probabilities():
+    model = make_model("margin class")
+    assert simplify(model, 0.1, BOX).tree.probability == model.probability

@@ -59,11 +59,11 @@
  *
  * @typedef {Pick<Feature, "label" | "column" | "spread"> & Partial<Feature>} FeatureEntry
  * @typedef {Omit<Shared, "features"> & { features: FeatureEntry[], weight: Packed, bias: Packed, value: Packed, coef: Packed | null, lower: Packed | null,
- *   upper: Packed | null }} Description
+ *   upper: Packed | null, probability: { rate: number, log: Packed } | null }} Description
  *
  * @typedef {Shared & { weight: Float64Array, bias: Float64Array, value: Float64Array, coef: Float64Array | null,
- *   lower: Float64Array | null, upper: Float64Array | null, nSplits: number, nLeaves: number, nFeatures: number,
- *   nOutputs: number }} Model
+ *   lower: Float64Array | null, upper: Float64Array | null, probability: { rate: number, log: Float64Array } | null,
+ *   nSplits: number, nLeaves: number, nFeatures: number, nOutputs: number }} Model
  */
 
 /** @satisfies {Partial<Feature>} */
@@ -88,7 +88,7 @@ export function unpack(packed) {
  * @returns {Model}
  */
 export function readModel(description) {
-  const { weight, bias, value, coef, lower, upper, features, ...shared } = description;
+  const { weight, bias, value, coef, lower, upper, probability, features, ...shared } = description;
   const nSplits = description.children.length;
   return {
     ...shared,
@@ -99,6 +99,7 @@ export function readModel(description) {
     coef: coef && unpack(coef),
     lower: lower && unpack(lower),
     upper: upper && unpack(upper),
+    probability: probability && { rate: probability.rate, log: unpack(probability.log) },
     nSplits,
     nLeaves: nSplits + 1,
     nFeatures: features.length,

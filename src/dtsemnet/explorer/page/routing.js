@@ -94,6 +94,51 @@ export function leafClass(model, leaf) {
 }
 
 /**
+ * The least sum of margins that must turn before the features are in each class; NaN if a sum overflows.
+ * @param {Model} model
+ * @param {Float64Array} features
+ */
+function margins(model, features) {
+  const margin = new Array(model.nOutputs).fill(NaN),
+    above = new Float64Array(model.nLeaves), // sums of the margins violated on the way to each split
+    held = new Set();
+  /** @type {(node: number, sum: number) => void} */
+  const reach = (node, sum) => {
+    if (node >= 0) {
+      above[node] = sum;
+      return;
+    }
+    const k = leafClass(model, ~node);
+    margin[k] = held.has(k) ? Math.min(margin[k], sum) : sum;
+    held.add(k);
+  };
+  if (!model.nSplits) reach(~0, 0);
+  for (let i = 0; i < model.nSplits; i++) {
+    const score = dot(model.weight, i * model.nFeatures, features) + model.bias[i];
+    reach(model.children[i][0], above[i] + Math.max(score, 0));
+    reach(model.children[i][1], above[i] + Math.max(-score, 0));
+  }
+  const largest = Math.max(...[...held].map((k) => margin[k]));
+  return margin.map((m, k) => (held.has(k) ? m : largest));
+}
+
+/**
+ * The probabilities of the classes from margins and the leaf: dtsemnet/tree/probability.py has the formula.
+ * @param {Model} model
+ * @param {{ rate: number, log: Float64Array }} probability
+ * @param {number} leaf
+ * @param {Float64Array} features
+ */
+function marginProbabilities(model, { rate, log }, leaf, features) {
+  const weight = margins(model, features).map((m, k) => {
+    const penalty = rate > 0 || Number.isNaN(m) ? rate * m : 0;
+    return Math.exp(Math.max(log[leaf * model.nOutputs + k] - penalty, -700));
+  });
+  const total = weight.reduce((sum, w) => sum + w, 0);
+  return weight.map((w) => w / total);
+}
+
+/**
  * The class probabilities of a leaf, or the numbers that it predicts.
  * @param {Model} model
  * @param {number} leaf
@@ -126,7 +171,10 @@ export function evaluate(model, row) {
   if (encoded.refused !== undefined) return { refused: encoded.refused, path: [] };
   const routed = route(model, encoded.features);
   if (routed.refused !== undefined) return routed;
-  const output = leafOutput(model, routed.leaf, encoded.features);
+  const output =
+    model.probability === null
+      ? leafOutput(model, routed.leaf, encoded.features)
+      : marginProbabilities(model, model.probability, routed.leaf, encoded.features);
   if (output.some(Number.isNaN)) return { refused: OVERFLOW, path: routed.path };
   return { ...routed, output, features: encoded.features };
 }

@@ -1,11 +1,12 @@
-"""A tree as one C99 file: constant arrays, no allocation, no library but ``tanh`` if an output needs it.
+"""A tree as one C99 file: constant arrays, no allocation, no library but ``exp`` or ``tanh`` if an output needs it.
 
 The code is a fixed file, ``runtime.c`` beside this module. What differs from tree to tree is
 generated: the names that a caller sees, the tables, and the switches that select branches of
 the runtime (:func:`generate`). :func:`assemble` puts the two together into one file.
 
 In double the file repeats the encoder and the documented order of summation, so it answers
-as the tree does, bit for bit, under any optimisation that keeps to the C standard. It
+as the tree does, bit for bit (margin probabilities to the last digits of ``exp``), under any
+optimisation that keeps to the C standard. It
 forbids fused multiply-adds itself, and refuses to compile if the arithmetic would be
 another one (fast-math, x87 registers, 32-bit doubles). In float it is smaller, and faster on
 small machines; then rows within rounding of a split may take its other side, and the check
@@ -188,6 +189,7 @@ class _Writer:
         self.switches = {
             "TREE_FLOAT": number == "float",
             "TREE_CLASSIFIER": model.is_classifier,
+            "TREE_MARGINS": model.probability is not None,
             "TREE_ENCODED": not model.encoder.is_identity,
             "TREE_TEXTS": any(_category_kind(column) == "text" for column in self.columns),
             "TREE_NUMBERS": any(_category_kind(column) == "number" for column in self.columns),
@@ -279,7 +281,7 @@ class _Writer:
         if tree.class_names is not None:
             labels = ",\n    ".join(string_literal(str(label)) for label in tree.class_names)
             declared = f"const char *const {self.name}_class_names[{self.name}_CLASSES] = {{\n    {labels}\n}};\n"
-            return [declared, self._integers("leaf_class", tree.leaf_class), self._numbers("value", tree.value)]
+            return [declared, self._integers("leaf_class", tree.leaf_class), *self._probabilities()]
         if tree.coef is None:
             parts = [self._numbers("value", np.where(tree.value < lower, lower, np.minimum(tree.value, upper)))]
         else:
@@ -291,6 +293,14 @@ class _Writer:
         if isinstance(self.model.output, TanhScale):
             parts += [self._numbers("low", self.model.output.low), self._numbers("high", self.model.output.high)]
         return parts
+
+    def _probabilities(self) -> list[str]:
+        probability = self.model.probability
+        if probability is None:
+            return [self._numbers("value", self.tree.value)]
+        unit = 2.0**-24 if self.number == "float" else 2.0**-53
+        log = self._numbers("leaf_log", probability.leaf_logs(self.tree, unit))
+        return [log, self._numbers("rate", [probability.rate])]
 
     def _matrix(self, field: str, matrix: Floats, sparse: bool) -> list[str]:
         """Write a matrix whole, or as the list of its non-zeros."""

@@ -8,7 +8,8 @@
  *
  * Switches, 0 or 1:
  *   TREE_FLOAT            numbers are float, else double
- *   TREE_CLASSIFIER       leaves hold class probabilities, else numbers
+ *   TREE_CLASSIFIER       leaves hold classes, else numbers
+ *   TREE_MARGINS          probabilities are computed from margins, else they are the shares of the leaf
  *   TREE_ENCODED          a row is encoded before the tree reads it, else read as it is
  *   TREE_TEXTS            a column has categories that are text
  *   TREE_NUMBERS          a column has categories that are numbers
@@ -217,6 +218,76 @@ int tree_predict_class(const real *row)
     return leaf < 0 ? -1 : tree_leaf_class[leaf];
 }
 
+#if TREE_MARGINS
+/* Write the least sum of margins that must turn before the features are in each class, -1 if no leaf has the class;
+   returns -1 if they are refused. */
+static int tree_margins(const real *x, real *margin)
+{
+    int k;
+#if TREE_SPLITS
+    real above[tree_LEAVES]; /* sum of the margins violated on the way to each split */
+    int split, side;
+    above[0] = 0;
+#endif
+    for (k = 0; k < tree_CLASSES; ++k)
+        margin[k] = -1;
+#if TREE_SPLITS
+    for (split = 0; split < tree_LEAVES - 1; ++split) {
+        const real score = tree_score(split, x);
+        if (score != score)
+            return -1;
+        for (side = 0; side < 2; ++side) {
+            const int child = tree_children[2 * split + side];
+            const real violated = side ? -score : score;
+            const real sum = above[split] + (violated > 0 ? violated : 0);
+            if (child >= 0) {
+                above[child] = sum;
+                continue;
+            }
+            k = tree_leaf_class[-1 - child];
+            if (margin[k] < 0 || sum < margin[k])
+                margin[k] = sum;
+        }
+    }
+#else
+    margin[tree_leaf_class[0]] = 0;
+    (void)x;
+#endif
+    return 0;
+}
+
+int tree_predict_proba(const real *row, real *out)
+{
+#if TREE_ENCODED
+    real x[tree_FEATURES];
+    const int leaf = tree_encode(row, x) < 0 ? -1 : tree_leaf(x);
+#else
+    const real *const x = row;
+    const int leaf = tree_leaf(x);
+#endif
+    real largest = 0, total = 0;
+    int k;
+    if (leaf < 0 || tree_margins(x, out) < 0)
+        return -1;
+    for (k = 0; k < tree_CLASSES; ++k)
+        if (out[k] > largest)
+            largest = out[k];
+    for (k = 0; k < tree_CLASSES; ++k) {
+        const real margin = out[k] < 0 ? largest : out[k];
+        const real penalty = tree_rate[0] > 0 ? tree_rate[0] * margin : 0;
+        const real exponent = tree_leaf_log[leaf * tree_CLASSES + k] - penalty;
+#if TREE_FLOAT
+        out[k] = expf(exponent > -87 ? exponent : -87);
+#else
+        out[k] = exp(exponent > -700 ? exponent : -700);
+#endif
+        total += out[k];
+    }
+    for (k = 0; k < tree_CLASSES; ++k)
+        out[k] /= total;
+    return leaf;
+}
+#else
 int tree_predict_proba(const real *row, real *out)
 {
     const int leaf = tree_apply(row);
@@ -225,6 +296,7 @@ int tree_predict_proba(const real *row, real *out)
         out[k] = tree_value[leaf * tree_CLASSES + k];
     return leaf;
 }
+#endif
 #else
 #if TREE_LINEAR
 /* An output of a linear leaf: coefficients times x, plus the constant; summed in the same order as a score. */

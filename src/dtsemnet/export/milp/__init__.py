@@ -55,7 +55,7 @@ class Milp:
     leaf: Ints
     """Binary variable of each leaf."""
     output: Ints
-    """Variable of each output, for a classifier of each probability; before the output map if there is one."""
+    """Variable of each output, for a classifier of the share of each class in the leaf; before the output map."""
     epsilon: float
     model: Model
 

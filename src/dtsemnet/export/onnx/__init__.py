@@ -3,7 +3,8 @@
 The form for runtimes holds the whole model. All scores come out of one Gemm. TreeEnsemble
 walks over them as if they were features, left if a score is <= 0, and gives the number of the
 leaf; what a leaf holds is gathered by that number: probabilities and label, or the linear
-model, its guard and the output map.
+model, its guard and the output map. Margin probabilities add the network below: its class logits
+are minus the margins, and a softmax of them and of the leaf's logarithms gives the probabilities.
 
 The form for verifiers and optimisers is the paper's network: Gemm, Relu, Gemm. The first layer
 computes ``relu(s)`` and ``relu(-s)`` for all splits, the second minus the sum of the margins
@@ -33,7 +34,8 @@ import numpy as np
 from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.export.artefact import Artefact, Predictions, checked
 from dtsemnet.export.onnx.graph import ML, Graph, load_runtime, require_onnx
-from dtsemnet.tree import Column, Encoder, Identity, Model, TanhScale, Tree, raw_view
+from dtsemnet.tree import Column, Encoder, Identity, MarginProbability, Model, TanhScale, Tree, raw_view
+from dtsemnet.tree.probability import LARGEST_EXPONENT
 
 __all__ = ["feed", "input_names", "to_onnx"]
 
@@ -128,9 +130,13 @@ def _write_tree(model: Model, dtype: str) -> bytes:
     """Write the whole model: encoder, tree and output map."""
     graph, tree = Graph(dtype), model.tree
     features, order = _encode(graph, model.encoder)
-    leaf = _find_leaf(graph, tree, features, order)
+    scores = _scores(graph, tree, features, order) if tree.n_splits else None
+    leaf = _one_leaf(graph, features) if scores is None else _find_leaf(graph, tree, scores)
     if tree.class_names is not None:
-        probabilities = graph.node("Gather", graph.constant("value", tree.value), leaf)
+        if model.probability is None:
+            probabilities = graph.node("Gather", graph.constant("value", tree.value), leaf)
+        else:
+            probabilities = _margin_probabilities(graph, tree, model.probability, scores, leaf)
         label, kind = graph.node("Gather", graph.constant("leaf_class", tree.leaf_class), leaf), _label_type(tree)
         if kind != "class number":
             names = np.array(tree.class_names, dtype=object if kind == "str" else kind)
@@ -156,14 +162,20 @@ def _label_type(tree: Tree) -> str:
     return known[kinds.pop()] if len(kinds) == 1 else "class number"
 
 
-def _find_leaf(graph: Graph, tree: Tree, features: str, order: Ints) -> str:
-    """Add the nodes that find the leaf, shape (N,)."""
-    if not tree.n_splits:
-        # One leaf: 0 for every row, expanded to the number of rows of the input.
-        rows = graph.node("Gather", graph.node("Shape", features), graph.constant("first", np.array([0])))
-        return graph.node("Expand", graph.constant("leaf", np.array([0])), rows)
+def _scores(graph: Graph, tree: Tree, features: str, order: Ints) -> str:
+    """Add the node that computes all scores, shape (N, n_splits)."""
     weight, bias = graph.constant("weight", tree.weight[:, order]), graph.constant("bias", tree.bias)
-    scores = graph.node("Gemm", features, weight, bias, transB=1)
+    return graph.node("Gemm", features, weight, bias, transB=1)
+
+
+def _one_leaf(graph: Graph, features: str) -> str:
+    """Add the nodes that give leaf 0 for every row of the input, shape (N,)."""
+    rows = graph.node("Gather", graph.node("Shape", features), graph.constant("first", np.array([0])))
+    return graph.node("Expand", graph.constant("leaf", np.array([0])), rows)
+
+
+def _find_leaf(graph: Graph, tree: Tree, scores: str) -> str:
+    """Add the nodes that find the leaf, shape (N,)."""
     left, right = tree.topology.children.T
     tensor = graph.onnx.numpy_helper.from_array
     zero = np.zeros(tree.n_splits, dtype=graph.dtype)
@@ -181,6 +193,35 @@ def _find_leaf(graph: Graph, tree: Tree, features: str, order: Ints) -> str:
         leaf_weights=tensor(np.arange(tree.n_leaves).astype(graph.dtype), "leaf_weights"),
     )  # fmt: skip
     return graph.cast(graph.node("Reshape", reached, graph.constant("flat", np.array([-1]))), "int64")
+
+
+def _margin_probabilities(
+    graph: Graph, tree: Tree, probability: MarginProbability, scores: str | None, leaf: str
+) -> str:
+    """Add the nodes that compute margin probabilities, shape (N, n_classes)."""
+    unit = UNITS[graph.dtype]
+    exponent = graph.node("Gather", graph.constant("leaf_log", probability.leaf_logs(tree, unit)), leaf)
+    if scores is not None:
+        violated = graph.node("Concat", *(graph.node("Relu", s) for s in (scores, graph.node("Neg", scores))), axis=1)
+        logit = _class_logits(graph, tree, graph.node("MatMul", violated, graph.constant("paths", _leaf_rows(tree).T)))
+        penalty = graph.node("Mul", logit, graph.constant("rate", np.array([[probability.rate]])))
+        exponent = graph.node("Add", exponent, penalty)
+    largest = 87.0 if graph.dtype == "float32" else LARGEST_EXPONENT
+    exponent = graph.node("Max", exponent, graph.constant("least", np.array([[-largest]])))
+    return graph.node("Softmax", exponent, axis=1)
+
+
+def _class_logits(graph: Graph, tree: Tree, logit: str) -> str:
+    """Add the nodes that pool leaf logits; a class that no leaf predicts has the smallest of the others."""
+    axis, leaf_class, pooled = graph.constant("axis", np.array([1])), tree.leaf_class.tolist(), {}
+    for c in sorted(set(leaf_class)):
+        leaves = graph.constant("leaves", np.flatnonzero(tree.leaf_class == c))
+        pooled[c] = graph.node("ReduceMax", graph.node("Gather", logit, leaves, axis=1), axis, keepdims=1)
+    held = _join(graph, list(pooled.values()))
+    if len(pooled) == tree.n_outputs:
+        return held
+    least = graph.node("ReduceMin", held, axis, keepdims=1)
+    return _join(graph, [pooled.get(c, least) for c in range(tree.n_outputs)])
 
 
 def _regressor_outputs(graph: Graph, model: Model, features: str, order: Ints, leaf: str) -> str:
@@ -246,14 +287,19 @@ def _layer(graph: Graph, value: str, weight: Floats, bias: Floats | None = None)
 def _second_layer(model: Model, pool: bool) -> tuple[Floats, Floats]:
     """One row per leaf; for class logits, then one per class without leaves."""
     tree = model.tree
+    extra = len(_classes_without_leaves(model)) if pool else 0
+    weight = np.concatenate([_leaf_rows(tree), np.full((extra, 2 * tree.n_splits), -1.0)])
+    return weight, np.array([0.0] * tree.n_leaves + [-1.0] * extra)
+
+
+def _leaf_rows(tree: Tree) -> Floats:
+    """Weights from relu(s) and relu(-s) of all splits to the leaf logits, shape (n_leaves, 2 * n_splits)."""
     n_splits, paths = tree.n_splits, tree.topology.paths
     weight = np.zeros((tree.n_leaves, 2 * n_splits))
     leaf, step = np.nonzero(paths.split >= 0)
     split, side = paths.split[leaf, step], paths.side[leaf, step]
     weight[leaf, split + n_splits * side] = -1.0  # left of a split: relu(s) is the margin violated; right: relu(-s)
-    extra = len(_classes_without_leaves(model)) if pool else 0
-    weight = np.concatenate([weight, np.full((extra, 2 * n_splits), -1.0)])
-    return weight, np.array([0.0] * tree.n_leaves + [-1.0] * extra)
+    return weight
 
 
 def _classes_without_leaves(model: Model) -> list[int]:

@@ -2,11 +2,11 @@
 
 Both hold the numbers of the tree as literals, which Python reads back exactly, and repeat
 the encoder and the documented order of summation (sixteen partial sums, then by halves), so
-they answer as the tree does, bit for bit. The plain module takes one row at a time, a list in
-the order of the columns or a dict by column name. The numpy module takes whole tables: rows
-walk down the tree together, and at each split those that reached it are scored in one
-product. ``numpy.dot`` would not do, since its order of summation is that of the BLAS that
-happens to be installed.
+they answer as the tree does, bit for bit; margin probabilities to the last digits of ``exp``.
+The plain module takes one row at a time, a list in the order of the columns or a dict by column
+name. The numpy module takes whole tables: rows walk down the tree together, and at each split
+those that reached it are scored in one product. ``numpy.dot`` would not do, since its order of
+summation is that of the BLAS that happens to be installed.
 """
 
 from __future__ import annotations
@@ -85,6 +85,40 @@ def predict(row):
     """Predict the class."""
     probability = predict_proba(row)
     return CLASSES[probability.index(max(probability))]
+'''
+
+_PLAIN_MARGINS = '''
+def _margins(x):
+    """Least sum of margins that must turn before the row is in each class."""
+    margin, above = [inf] * len(CLASSES), [0.0] * (len(CHILDREN) + 1)
+    for split, children in enumerate(CHILDREN or [[-1]]):
+        score = _dot(WEIGHT[split], x) + BIAS[split] if CHILDREN else 0.0
+        if score != score:
+            raise ValueError("a sum overflows: the row is too large for this tree")
+        for child, violated in zip(children, (score, -score)):
+            total = above[split] + max(violated, 0.0)
+            if child >= 0:
+                above[child] = total
+            else:
+                code = LEAF_CLASS[~child]
+                margin[code] = min(margin[code], total)
+    largest = max(margin[code] for code in LEAF_CLASS)
+    return [margin[code] if code in LEAF_CLASS else largest for code in range(len(CLASSES))]
+
+
+def predict_proba(row):
+    """Give the class probabilities, in the order of CLASSES."""
+    x = encode(row)
+    log = LEAF_LOG[_leaf(x)]
+    exponent = [a - RATE * m if RATE else a for a, m in zip(log, _margins(x))]
+    weight = [math.exp(max(e, -700.0)) for e in exponent]
+    total = sum(weight)
+    return [w / total for w in weight]
+
+
+def predict(row):
+    """Predict the class."""
+    return CLASSES[LEAF_CLASS[apply(row)]]
 '''
 
 _PLAIN_NUMBERS = '''
@@ -206,6 +240,41 @@ def predict(X):
     return CLASSES[np.argmax(VALUE, axis=1)][apply(X)]
 '''
 
+_NUMPY_MARGINS = '''
+def _margins(x):
+    """Least sum of margins that must turn before each row is in each class."""
+    margin, above = np.full((len(CLASSES), len(x)), inf), np.zeros((len(CHILDREN) + 1, len(x)))
+    for split, children in enumerate(CHILDREN or [[-1]]):
+        score = _sum(x * WEIGHT[split]) + BIAS[split] if CHILDREN else np.zeros(len(x))
+        for child, violated in zip(children, (score, -score)):
+            total = above[split] + np.maximum(violated, 0.0)
+            if child >= 0:
+                above[child] = total
+            else:
+                code = LEAF_CLASS[~child]
+                margin[code] = np.minimum(margin[code], total)
+    held = np.unique(LEAF_CLASS)
+    largest = margin[held].max(axis=0)
+    return np.array([row if code in held else largest for code, row in enumerate(margin)]).T
+
+
+def _probabilities(x):
+    log = LEAF_LOG[_leaf(x)]
+    exponent = log - RATE * _margins(x) if RATE else log
+    weight = np.exp(np.maximum(exponent, -700.0))
+    return weight / weight.sum(axis=1, keepdims=True)
+
+
+def predict_proba(X):
+    """Give the class probabilities of each row, in the order of CLASSES."""
+    return np.concatenate([_probabilities(x) for x in _blocks(encode(X))])
+
+
+def predict(X):
+    """Predict the class of each row."""
+    return CLASSES[LEAF_CLASS][apply(X)]
+'''
+
 _NUMPY_NUMBERS = '''
 def _output(x):
     leaf = _leaf(x)
@@ -236,7 +305,8 @@ def to_python(tree: Any, X: Any = None) -> Artefact:
     Returns
     -------
     Artefact
-        Exact: ``predict``, ``apply`` and, for a classifier, ``predict_proba`` agree bit for bit.
+        Exact: ``predict``, ``apply`` and, for a classifier, ``predict_proba`` agree bit for bit; margin
+        probabilities to the last digits of ``exp``.
 
     Examples
     --------
@@ -253,7 +323,8 @@ def to_python(tree: Any, X: Any = None) -> Artefact:
     source = _opening(model, needs="nothing but Python", imports="math", argument="row", form=form, several=several)
     source += "inf = math.inf\n" + _tables(model, _list) + _PLAIN_ROUTING
     if model.is_classifier:
-        return _checked(model, "Python", source + _PLAIN_CLASSES, X, by_row=True)
+        source += _PLAIN_CLASSES if model.probability is None else _PLAIN_MARGINS
+        return _checked(model, "Python", source, X, by_row=True)
     output = "VALUE[leaf][o]" if model.tree.coef is None else "_dot(COEF[leaf][o], x) + VALUE[leaf][o]"
     mapped = "output"
     if isinstance(model.output, TanhScale):
@@ -275,7 +346,8 @@ def to_numpy_function(tree: Any, X: Any = None) -> Artefact:
     Returns
     -------
     Artefact
-        Exact: ``predict``, ``apply`` and, for a classifier, ``predict_proba`` agree bit for bit.
+        Exact: ``predict``, ``apply`` and, for a classifier, ``predict_proba`` agree bit for bit; margin
+        probabilities to the last digits of ``exp``.
 
     Examples
     --------
@@ -292,7 +364,8 @@ def to_numpy_function(tree: Any, X: Any = None) -> Artefact:
     source += f"inf = np.inf\n{_tables(model, _array)}PLAIN = {model.encoder.is_identity}\n"
     if model.is_classifier:
         # An array of objects, so that names of different types keep them.
-        source += f"CLASSES = np.array(CLASSES, dtype=object)\n{_NUMPY_ROUTING}{_NUMPY_CLASSES}"
+        classes = _NUMPY_CLASSES if model.probability is None else _NUMPY_MARGINS
+        source += f"CLASSES = np.array(CLASSES, dtype=object)\n{_NUMPY_ROUTING}{classes}"
         return _checked(model, "numpy", source, X, by_row=False)
     mapped = "output"
     if isinstance(model.output, TanhScale):
@@ -325,7 +398,12 @@ def _tables(model: Model, write: Callable[[str, Floats], str]) -> str:
     tree = model.tree
     columns = "".join(f"    {_column(column)!r},\n" for column in model.encoder.columns)
     parts = [f"COLUMNS = [\n{columns}]\n", f"CHILDREN = {tree.topology.children.tolist()!r}\n"]
-    parts += [write("WEIGHT", tree.weight), write("BIAS", tree.bias), write("VALUE", tree.value)]
+    parts += [write("WEIGHT", tree.weight), write("BIAS", tree.bias)]
+    if model.probability is None:
+        parts.append(write("VALUE", tree.value))
+    else:
+        parts += [write("LEAF_LOG", model.probability.leaf_logs(tree)), f"RATE = {model.probability.rate!r}\n"]
+        parts.append(f"LEAF_CLASS = {tree.leaf_class.tolist()!r}\n")
     if tree.class_names is not None:
         return "".join([*parts, f"CLASSES = {list(tree.class_names)!r}\n"])
     parts += [write(name, end) for name, end in zip(("LOWER", "UPPER"), tree.guard)]

@@ -83,13 +83,14 @@ def explain(tree: Any, x: Any, *, background: Any = None) -> Explanation:
     model, shown = view.model, view.tree
     leaf, prediction = int(model.apply(row)[0]), model.predict(row)[0]
     case = _Case(view, row, rows)
-    classes = () if shown.class_names is None else tuple(zip(shown.class_names, shown.value[leaf].tolist()))
+    names = shown.class_names or ()
     n_sums = 0 if shown.is_classifier else shown.n_outputs
     return Explanation(
         prediction=tuple(prediction.tolist()) if np.ndim(prediction) else _plain(prediction),
         leaf=leaf,
         path=tuple(case.step(split) for split in model.decision_path(row)[0].tolist() if split >= 0),
-        classes=classes,
+        classes=tuple(zip(names, model.predict_proba(row)[0].tolist())) if names else (),
+        shares=tuple(zip(names, shown.value[leaf].tolist())),
         outputs=tuple(case.attribution(leaf, output) for output in range(n_sums)),
         remark=view.remark,
         compared=background is not None,
@@ -189,7 +190,9 @@ class Explanation:
     leaf: int
     path: tuple[Step, ...]
     classes: tuple[tuple[Any, float], ...]
-    """Classes and their probabilities in the leaf; empty for a regressor."""
+    """Classes and their probabilities for the row; empty for a regressor."""
+    shares: tuple[tuple[Any, float], ...]
+    """Classes and their shares in the leaf, which are their probabilities unless the model has margin probabilities."""
     outputs: tuple[Attribution, ...]
     """One for each output of a regressor; empty for a classifier."""
     remark: str
@@ -200,17 +203,18 @@ class Explanation:
     def to_dict(self) -> dict[str, Any]:
         """Give plain dicts, lists and values, as JSON wants them."""
         plain: dict[str, Any] = _listed(asdict(self))
-        plain["classes"] = [{"class": name, "probability": share} for name, share in self.classes]
+        plain["classes"] = [{"class": name, "probability": chance} for name, chance in self.classes]
+        plain["shares"] = [{"class": name, "share": share} for name, share in self.shares]
         return plain
 
     def __str__(self) -> str:
         lines = [f"prediction: {_value(self.prediction)}  (leaf {self.leaf})", ""]
         for number, step in enumerate(self.path, start=1):
             lines += [*_step_lines(number, step), ""]
-        if self.classes:
-            lines.append(f"leaf {self.leaf} holds")
-            shares = sorted(self.classes, key=lambda pair: -pair[1])
-            lines += [f"{100 * share:6.1f} %  {name}" for name, share in shares if share >= _SMALLEST_SHARE]
+        if self.classes != self.shares:
+            lines += ["probabilities", *_share_lines(self.classes), ""]
+        if self.shares:
+            lines += [f"leaf {self.leaf} holds", *_share_lines(self.shares)]
         for number, output in enumerate(self.outputs):
             name = f"output {number} of leaf {self.leaf}" if len(self.outputs) > 1 else f"leaf {self.leaf}"
             lines += [*([""] if number else []), *_output_lines(name, output, self.compared)]
@@ -383,6 +387,11 @@ def _nearest(step: Step) -> str:
     if flips:
         return f"{answer} only outside the background, if {flips[0].text}"
     return "no column can turn this alone"
+
+
+def _share_lines(shares: Sequence[tuple[Any, float]]) -> list[str]:
+    ordered = sorted(shares, key=lambda pair: -pair[1])
+    return [f"{100 * share:6.1f} %  {name}" for name, share in ordered if share >= _SMALLEST_SHARE]
 
 
 def _output_lines(name: str, output: Attribution, compared: bool) -> list[str]:

@@ -62,8 +62,9 @@ def to_smt2(tree: Any, X: Any = None) -> Artefact:
         The script declares for a column ``age`` the Real ``|x:age|``, for a category ``red`` of ``colour`` the Bool
         ``|x:colour=red|`` (at most one holds), and ``|missing:age|`` if values may be missing; ``|``, backslash and
         control characters in names become ``_``. It defines the Int ``leaf``, the Reals ``score.0``, ..., and
-        ``class`` (Int) with ``probability.0``, ... or ``output.0``, ... Outputs squashed by tanh are given before it:
-        tanh grows, so a bound on one is a bound on the other. The check runs if z3 is installed and there are no
+        ``class`` (Int) with ``probability.0``, ... or ``output.0``, ... Probabilities are the shares of the leaf, since
+        SMT-LIB has no ``exp``. Outputs squashed by tanh are given before it: tanh grows, so a bound on one is a bound
+        on the other. The check runs if z3 is installed and there are no
         more than 50,000 products; otherwise the report is None and a warning is logged.
 
     Examples
@@ -78,7 +79,7 @@ def to_smt2(tree: Any, X: Any = None) -> Artefact:
     """
     model = Model.of(tree)
     text = _write(model)
-    artefact = Artefact("SMT-LIB", text, exact=False, answer=partial(_run, model, text), unit=2.0**-53)
+    artefact = Artefact("SMT-LIB", text, exact=False, answer=partial(_run, model, text), shares_only=True)
     return checked(model, artefact, X) if _can_check(model) else artefact
 
 

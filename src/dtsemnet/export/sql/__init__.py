@@ -12,6 +12,13 @@ So a double is written as what it is, an integer over a power of two: both are r
 by everyone, and their quotient is exact. A missing value is NULL. NaN, which only some
 databases have, counts as missing: ``NULLIF(x, NAN)`` makes it one.
 
+Margin probabilities need all scores, and each of them several times. So they are a subquery over
+the columns of the row, in stages that name what they compute: the scores; the sums of margins on
+the paths to the leaves, of which the first that is 0 belongs to the leaf reached; the least of
+them in each class, two by two, since databases have no common name for the smaller of two
+numbers; the exponentials. ``DISTINCT`` changes nothing about one row, but keeps sqlite from
+writing each stage out into the next. They agree to the last digits of ``EXP``.
+
 The check runs the expression in sqlite, which comes with Python.
 """
 
@@ -23,6 +30,7 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
+from itertools import zip_longest
 from typing import Any, TypeVar
 
 import numpy as np
@@ -58,7 +66,9 @@ def to_sql(tree: Any, X: Any = None, *, output: str = "predict", table: str | No
     output : {"predict", "leaf", "proba"}, default="predict"
         What the expression gives: the class or the number predicted, the number of the leaf, or the probabilities
         of the classes. Several numbers are a list of expressions for SELECT, each with a name: the class, or
-        ``output_0``, ``output_1``, ...
+        ``output_0``, ``output_1``, ... Margin probabilities need a database with EXP; sqlite has it since 3.35, unless
+        built without. For one that has not, export ``dataclasses.replace(model, probability=None)``: the shares of
+        the leaf.
     table : str, optional
         Name of the table, put before each column. Useful in sqlite, which takes a quoted name that it does not find
         for a string.
@@ -66,7 +76,8 @@ def to_sql(tree: Any, X: Any = None, *, output: str = "predict", table: str | No
     Returns
     -------
     Artefact
-        Exact. NULL means a missing value, and is the answer for rows that the tree refuses.
+        Exact, margin probabilities to the last digits of EXP. NULL means a missing value, and is the answer for rows
+        that the tree refuses.
 
     Examples
     --------
@@ -122,7 +133,7 @@ class _Writer:
             return self._route(str)
         if output == "proba":
             names = [str(name) for name in self.tree.class_names or ()]
-            parts = [self._route([double(p) for p in value].__getitem__) for value in self.tree.value.T.tolist()]
+            parts = self._shares(self.tree.value) if self.model.probability is None else self._margin_probabilities()
         elif self.model.is_classifier:
             words = list(self.labels)
             return self._route(lambda leaf: category(words[self.tree.leaf_class[leaf]]))
@@ -144,10 +155,52 @@ class _Writer:
         return words
 
     def _route(self, leaf: Callable[[int], str]) -> str:
+        return self._accepted(self._node(0 if self.tree.n_splits else -1, leaf, 0))
+
+    def _accepted(self, body: str) -> str:
         columns = [column for column in self.model.encoder.columns if column.categories is None]
         conditions = [acceptance(column, self.table) for column in columns]
-        body = self._node(0 if self.tree.n_splits else -1, leaf, 0)
         return f"CASE WHEN {_all(conditions)} THEN\n{body}\nEND" if conditions else body
+
+    def _shares(self, share: Floats) -> list[str]:
+        """Write one expression for each class: its share in the leaf."""
+        return [self._route([double(p) for p in column].__getitem__) for column in share.T.tolist()]
+
+    def _margin_probabilities(self) -> list[str]:
+        """Write one expression for each class: a subquery that computes the weights of all of them."""
+        tree, probability = self.tree, self.model.probability
+        assert probability is not None
+        log = probability.leaf_logs(tree)
+        if not tree.n_splits:  # margins are 0
+            return self._shares(probability.of(np.zeros(log.shape), log))
+        stages = _Stages([column.name for column in self.model.encoder.columns])
+        weights = []
+        for name, margin in zip(*self._logs_and_margins(stages, log)):
+            exponent = f"{name} - {double(probability.rate)} * {margin}" if probability.rate else name
+            weights.append(f"EXP(CASE WHEN {exponent} > -700e0 THEN {exponent} ELSE -700e0 END)")
+        names = stages.select(weights)
+        total = " + ".join(names)
+        return [self._accepted(f"({stages.query(f'{name} / ({total})')})") for name in names]
+
+    def _logs_and_margins(self, stages: _Stages, log: Floats) -> tuple[list[str], list[str]]:
+        """Add the stages up to the logarithm of the leaf and the margin of each class; returns their names."""
+        tree, paths = self.tree, self.tree.topology.paths
+        sums = [self._sum(weight, float(bias)) for weight, bias in zip(tree.weight, tree.bias)]
+        score = stages.select([text for text, _ in sums])
+        known = [f"{name} IS NOT NULL" for name, (_, unknown) in zip(score, sums) if unknown]
+        left = [f"CASE WHEN {name} > 0e0 THEN {name} ELSE 0e0 END" for name in score]
+        right = [f"CASE WHEN {name} < 0e0 THEN -{name} ELSE 0e0 END" for name in score]
+        steps = [zip(*path) for path in zip(paths.split.tolist(), paths.side.tolist())]
+        violated = [" + ".join((right if side else left)[i] for i, side in path if i >= 0) for path in steps]
+        leaf = stages.select(violated, known)
+        logs = [" ".join(f"WHEN {v} = 0e0 THEN {double(a)}" for v, a in zip(leaf, column)) for column in log.T.tolist()]
+        codes = np.unique(tree.leaf_class).tolist()
+        classes = [[leaf[k] for k in np.flatnonzero(tree.leaf_class == code)] for code in codes]
+        found = stages.reduce("<", [*([f"CASE {cases} END"] for cases in logs), *classes])
+        if len(codes) < tree.n_outputs:  # a class that no leaf predicts has the largest margin of the others
+            found = stages.reduce(">", [*([name] for name in found), found[len(logs) :]])
+        margin = dict(zip(codes, found[len(logs) :]))
+        return found[: len(logs)], [margin.get(code, found[-1]) for code in range(tree.n_outputs)]
 
     def _node(self, node: int, leaf: Callable[[int], str], depth: int) -> str:
         if node < 0:
@@ -203,6 +256,39 @@ class _Writer:
             return double(lower if value < lower else min(value, upper))
         linear, _ = self._sum(tree.coef[leaf, output], value)
         return clipped(linear, lower, upper)
+
+
+class _Stages:
+    """A query over one row in stages, each of which names what it computes by the names of the stage before."""
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        self.prefix, self.n_names, self.last = "p", 0, ""
+        while any(column.lower().startswith(self.prefix) for column in columns):  # no name is that of a column
+            self.prefix += "_"
+
+    def select(self, expressions: Sequence[str], conditions: Sequence[str] = ()) -> list[str]:
+        """Add a stage; returns the names of its columns."""
+        names = [f"{self.prefix}{self.n_names + k}" for k in range(len(expressions))]
+        self.n_names += len(names)
+        listed = ",\n".join(f"{text} AS {name}" for text, name in zip(expressions, names))
+        where = f" WHERE {_all(list(conditions))}" if conditions else ""
+        self.last = self.query(f"DISTINCT {listed}") + where if self.last else f"SELECT {listed}"
+        return names
+
+    def reduce(self, sign: str, groups: list[list[str]]) -> list[str]:
+        """Reduce each group to its first in the order of the sign, two by two; returns their names."""
+        while max(map(len, groups)) > 1:
+            pairs = [list(zip_longest(group[::2], group[1::2])) for group in groups]
+            texts = [
+                [a if b is None else f"CASE WHEN {a} {sign} {b} THEN {a} ELSE {b} END" for a, b in g] for g in pairs
+            ]
+            names = iter(self.select([text for group in texts for text in group]))
+            groups = [[next(names) for _ in group] for group in texts]
+        return [group[0] for group in groups]
+
+    def query(self, expression: str) -> str:
+        """Write the query of an expression over the last stage."""
+        return f"SELECT {expression}\nFROM ({self.last}) AS {self.prefix}"
 
 
 def ordered_sum(terms: Mapping[int, Term], add: Callable[[Term, Term], Term]) -> Term | None:

@@ -84,7 +84,7 @@ def largest_jump(
         The leaves touch inside it. Integers, categories and missing marks are the same on both sides of a boundary: a
         step from one integer to the next is no jump.
     output : label of a class, or number of an output, default=0
-        The class whose probability is meant, or the output before an output map.
+        The class whose share in the leaves is meant, or the output before an output map.
     time_limit : float, optional
         Seconds; what is not decided by then counts in ``upper``.
     progress : callable, optional

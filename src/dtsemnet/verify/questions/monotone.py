@@ -64,8 +64,8 @@ def monotone(
     domain : Domain
         Both inputs lie in it, and the column is missing in neither.
     output : label of a class, or number of an output, default=0
-        For a classifier, the class whose probability must not fall. For a regressor, the output before an output map,
-        which keeps order.
+        For a classifier, the class whose share in the leaf must not fall. For a regressor, the output before an output
+        map, which keeps order.
     increasing : bool, default=True
         If False, the statement is that raising the column never raises the output.
     tolerance : float, default=0.0

@@ -62,7 +62,7 @@ def output_bounds(tree: Any, domain: Domain, *, explored: Exploration | None = N
     Parameters
     ----------
     tree : Tree, Model or fitted estimator
-        The outputs of a classifier are the class probabilities.
+        The outputs of a classifier are the shares of the classes in the leaves, not margin probabilities.
     domain : Domain
     explored : Exploration, optional
         The outcome of ``explore(tree, domain)``, to share it with other questions.

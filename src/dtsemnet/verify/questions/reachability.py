@@ -7,7 +7,7 @@ come out if one of its leaves is reachable, and never comes out if all of them a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -67,7 +67,9 @@ def reachable_leaves(tree: Any, domain: Domain) -> Reachability:
 
 
 def prune_unreachable(tree: Any, domain: Domain) -> Any:
-    """Remove the leaves that are proved unreachable; on the domain the function stays the same, bit for bit.
+    """Remove the leaves that are proved unreachable; on the domain predictions stay the same, bit for bit.
+
+    So do shares of leaves. Margin probabilities may change: a margin is then that to a leaf which can be reached.
 
     Parameters
     ----------
@@ -88,7 +90,7 @@ def prune_unreachable(tree: Any, domain: Domain) -> Any:
     """
     model = Model.of(tree)
     smaller = drop_leaves(model.tree, reachable_leaves(model, domain).unreachable)
-    return smaller if isinstance(tree, Tree) else Model(model.encoder, smaller, model.output)
+    return smaller if isinstance(tree, Tree) else replace(model, tree=smaller)
 
 
 def possible_classes(tree: Any, domain: Domain, *, explored: Exploration | None = None) -> dict[Any, Verdict]:

@@ -7,7 +7,7 @@ says how far any score moves: only rows whose score is nearer to 0 than that can
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -80,7 +80,7 @@ def simplify(tree: Any, tolerance: float, domain: Domain) -> Simplified:
         coef, value, output_shift = _drop(old.coef.reshape(-1, old.n_features), old.value.ravel(), encoded, tolerance)
         new = new.replace(value=value.reshape(old.value.shape), coef=coef.reshape(old.coef.shape))
         n_dropped += np.count_nonzero(old.coef) - np.count_nonzero(coef)
-    result = new if isinstance(tree, Tree) else Model(model.encoder, new, model.output)
+    result = new if isinstance(tree, Tree) else replace(model, tree=new)
     return Simplified(result, score_shift, output_shift.reshape(old.value.shape), int(n_dropped))
 
 
