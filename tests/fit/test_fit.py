@@ -9,10 +9,10 @@ import pytest
 from sklearn.datasets import load_diabetes, load_iris
 
 from dtsemnet import DTSemNetClassifier, DTSemNetRegressor
+from dtsemnet.fit.class_task import ClassTask
 from dtsemnet.fit.data import Scaling, TrainingData, merge, set_aside
 from dtsemnet.fit.fit import Stage, Start, train_starts
 from dtsemnet.fit.settings import CLASSIFICATION_RECIPES, FitOptions
-from dtsemnet.fit.tasks import ClassTask
 from watching import Watch, watched
 
 IRIS, DIABETES = load_iris(return_X_y=True), load_diabetes(return_X_y=True)

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from dtsemnet.fit.class_task import ClassTask, deal_classes
 from dtsemnet.fit.data import Scaling, TrainingData, merge
+from dtsemnet.fit.regression_task import RegressionTask
 from dtsemnet.fit.settings import CLASSIFICATION_RECIPES, FitOptions, regression_recipe
-from dtsemnet.fit.tasks import ClassTask, RegressionTask, deal_classes
 from dtsemnet.training import Regression
 from dtsemnet.tree import Topology, Tree
 

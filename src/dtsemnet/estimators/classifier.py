@@ -9,9 +9,9 @@ import numpy as np
 
 from dtsemnet.estimators.base import TreeClassifier, initial_tree
 from dtsemnet.estimators.persistence import Rule, check_parameters, one_of
+from dtsemnet.fit.class_task import ClassTask
 from dtsemnet.fit.data import TrainingData
 from dtsemnet.fit.settings import CLASSIFICATION_RECIPES, LAST_Q, OVERRIDES, FitOptions
-from dtsemnet.fit.tasks import ClassTask
 from dtsemnet.training import Phase
 from dtsemnet.tree import Tree
 

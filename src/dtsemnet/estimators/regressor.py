@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Self
 from dtsemnet.estimators.base import TreeRegressor, initial_tree
 from dtsemnet.estimators.persistence import Rule, check_parameters, one_of
 from dtsemnet.fit.data import TrainingData
+from dtsemnet.fit.regression_task import RegressionTask
 from dtsemnet.fit.settings import OVERRIDES, REGRESSION_RECIPES, FitOptions, regression_recipe
-from dtsemnet.fit.tasks import RegressionTask
 from dtsemnet.training import ALL, Phase, Regression
 from dtsemnet.tree import Tree
 

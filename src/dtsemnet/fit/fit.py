@@ -1,6 +1,6 @@
 """The course of a fit, from the rows to the tree.
 
-By default a fit chooses the shape of the tree (:func:`choose`):
+By default a fit chooses the shape of the tree (:func:`fit`):
 
 1. The task lists plans: where a tree begins, how large it is, what it is trained with.
 2. A small table is cut into five parts. Every plan is carried out five times, each time without one
@@ -59,46 +59,41 @@ TEACHERS = 5
 
 
 def fit(task: Task[Any, Any], rng: np.random.Generator) -> Candidate:
-    """Fit a tree.
+    """Fit a tree: carry out plans on parts of the rows, judge them by the other rows, carry out the best with all rows.
 
     Parameters
     ----------
     task : Task
-        What is fitted, to which data, with which options.
+        What is fitted, to which data, with which options. One without plans compares starts.
     rng : numpy.random.Generator
-        All randomness of the fit: the rows set aside, then one stream for each start or plan.
+        All randomness of the fit: how the rows are divided, then one stream for each plan or start.
     """
+    plans = task.plans()
     with one_thread(), ProgressBar() if task.options.verbose else nullcontext() as bar:
-        plans = task.plans()
-        return choose(task, plans, rng, bar) if plans else compare_starts(task, rng, bar)  # type: ignore[arg-type]
-
-
-def choose(
-    task: OurTask[Any], plans: Sequence[Plan], rng: np.random.Generator, bar: ProgressBar | None = None
-) -> Candidate:
-    """Carry out plans on parts of the rows, judge them by the other rows, and carry out the best with all rows."""
-    fold_rng, *streams = rng.spawn(len(plans) + 1)
-    folds = cross_folds(task.data, task.options.validation_fraction, fold_rng)
-    entrants = [
-        Entrant(task, n, plan, stream.spawn(len(folds) + 1)) for n, (plan, stream) in enumerate(zip(plans, streams))
-    ]
-    for number, fold in enumerate(folds):
-        stage = Stage(task, f"fold {number + 1} plan", fold.train, fold.held, bar)
-        _run(stage, [entrant.start(stage, number) for entrant in entrants], pauses=len(folds) == 1)
+        if not plans:
+            return compare_starts(task, rng, bar)
+        assert isinstance(task, OurTask)
+        fold_rng, *streams = rng.spawn(len(plans) + 1)
+        folds = cross_folds(task.data, task.options.validation_fraction, fold_rng)
+        entrants = [Entrant(task, n, plan, streams[n].spawn(len(folds) + 1)) for n, plan in enumerate(plans)]
+        for number, fold in enumerate(folds):
+            stage = Stage(task, f"fold {number + 1} plan", fold.train, fold.held, bar)
+            _run(stage, [entrant.start(stage, number) for entrant in entrants], pauses=len(folds) == 1)
+            for entrant in entrants:
+                entrant.take_in(fold)
+            entrants = [entrant for entrant in entrants if entrant.verdict is not None]
+            best = min(entrants, key=attrgetter("loss"))
+            if stage.interrupted.is_set():
+                return best.finished(best.candidate, fold.train, folds[:number])
+            if number > 0:  # one fold alone is too easily led astray
+                entrants = [entrant for entrant in entrants if not is_behind(entrant.judged, best.judged)]
+        best = entrants[simplest_of_best([entrant.judged for entrant in entrants], task.tolerance)]
         for entrant in entrants:
-            entrant.take_in(fold)
-        entrants = [entrant for entrant in entrants if entrant.verdict is not None]
-        best = min(entrants, key=lambda entrant: entrant.loss)
-        if stage.interrupted.is_set():
-            return best.finished(best.candidate, fold.train, folds[:number])
-        entrants = [entrant for entrant in entrants if not is_behind(entrant.judged, best.judged)]
-    best = entrants[simplest_of_best([entrant.judged for entrant in entrants], task.tolerance)]
-    for entrant in entrants:
-        outcome = "chosen" if entrant is best else "not chosen"
-        logger.info("%s: loss %.4f, %.1f leaves, %s", entrant.plan, entrant.loss, entrant.judged.n_leaves, outcome)
-    if task.data.validation is not None:
-        return best.finished(best.candidate, task.data.sample, folds)
-    return best.with_all_rows(folds, entrants, bar)
+            outcome = "chosen" if entrant is best else "not chosen"
+            logger.info("%s: loss %.4f, %.1f leaves, %s", entrant.plan, entrant.loss, entrant.judged.n_leaves, outcome)
+        if task.data.validation is not None:
+            return best.finished(best.candidate, task.data.sample, folds)
+        return best.with_all_rows(folds, entrants, bar)
 
 
 @dataclass(eq=False)

@@ -1,8 +1,8 @@
 """How plans are compared: by what they predict for rows that they were not trained on.
 
-The loss of a row is, for classes, 1 if the class is wrong plus the Brier score of its margin probabilities,
+The loss of a row is, for classes, 1/2 if the class is wrong plus the Brier score of its margin probabilities,
 calibrated on these rows; for numbers, the loss of the regressor. A plan is dropped on the way if it is behind
-the best by more than two standard errors of the difference, row by row. At the end the plan with the fewest
+the best by more than three standard errors of the difference, row by row. At the end the plan with the fewest
 leaves wins among those that are behind by no more than a fraction of a standard error: what rows cannot
 tell apart, the reader's effort decides.
 """
@@ -29,7 +29,7 @@ __all__ = [
     "simplest_of_best",
 ]
 
-FAR_BEHIND = 2.0
+FAR_BEHIND = 3.0
 """Standard errors behind the best at which a plan is dropped."""
 
 
@@ -93,7 +93,7 @@ def judge_classes(outcomes: Sequence[ClassOutcome]) -> Verdict:
     calibration = calibrate(margin, share, y, weight)
     chance = calibration.probabilities(margin, share)
     truth = np.eye(margin.shape[1])[y]
-    loss = (share.argmax(axis=1) != y) + np.square(chance - truth).sum(axis=1)
+    loss = 0.5 * (share.argmax(axis=1) != y) + np.square(chance - truth).sum(axis=1)
     return Verdict(loss, weight, _mean_leaves(outcomes), chance, calibration)
 
 

@@ -85,6 +85,7 @@ def class_plans(size: TableSize, max_depth: int | None) -> tuple[Plan, ...]:
         deepest = LARGEST_CART if max_depth is None else limit
         for depth, min_rows in ((deepest, 1), (8, 2), (6, 5)):
             yield Plan(CartTree(min(depth, deepest), min_rows))
+        yield Plan(CartTree(min(6, deepest), 3), spread)
         yield Plan(GreedyTree(min(8, limit)), spread)
 
     enough = [

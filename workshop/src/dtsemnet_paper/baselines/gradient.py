@@ -17,8 +17,9 @@ import numpy as np
 from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.fit.data import Sample, TrainingData
 from dtsemnet.fit.leaves import LeafFit, class_error, guard_of, leaves_of
+from dtsemnet.fit.regression_task import fold_leaves
 from dtsemnet.fit.settings import FitOptions, Setting
-from dtsemnet.fit.tasks import Candidate, Task, fold_leaves
+from dtsemnet.fit.tasks import Candidate, Task
 from dtsemnet.training import RegressionParameters, Step
 from dtsemnet.training.cpu import CompiledEngine
 from dtsemnet.tree import Topology, Tree

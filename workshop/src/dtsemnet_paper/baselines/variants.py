@@ -17,8 +17,8 @@ from dtsemnet.arrays import Floats, Ints
 from dtsemnet.estimators import DTSemNetRegressor
 from dtsemnet.estimators.base import TreeRegressor
 from dtsemnet.fit.data import TrainingData
+from dtsemnet.fit.regression_task import RegressionTask
 from dtsemnet.fit.settings import OVERRIDES, REGRESSION_RECIPES, FitOptions, Setting
-from dtsemnet.fit.tasks import RegressionTask
 from dtsemnet.kernels.logits import split_gradients, walk
 from dtsemnet.kernels.optimizer import adam, clip_scale
 from dtsemnet.kernels.regression import regression_forward, selected_loss

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dtsemnet.estimators import DTSemNetClassifier
+from dtsemnet.fit.class_task import ClassTask
 from dtsemnet.fit.settings import Setting
-from dtsemnet.fit.tasks import Candidate, ClassTask
+from dtsemnet.fit.tasks import Candidate
 from dtsemnet.tree import Tree
 
 __all__ = ["CrossEntropyClassifier", "HardClassifier", "WarmClassifier"]

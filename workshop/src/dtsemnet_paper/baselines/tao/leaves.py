@@ -13,7 +13,7 @@ import numpy as np
 from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.fit.data import Sample, TrainingData
 from dtsemnet.fit.leaves import class_tree, count_classes, frequencies, guard_of, leaves_of
-from dtsemnet.fit.tasks import fold_leaves
+from dtsemnet.fit.regression_task import fold_leaves
 from dtsemnet.training import Rows
 from dtsemnet.tree import Topology, Tree
 

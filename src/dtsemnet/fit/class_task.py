@@ -1,0 +1,208 @@
+"""Fit a classifier: classes are dealt to leaves, reassigned when the annealing ends, and counted at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+
+from dtsemnet.arrays import Array, Floats, Ints
+from dtsemnet.fit.calibration import margin_unit, sample_margins
+from dtsemnet.fit.data import Sample, TrainingData
+from dtsemnet.fit.initial_trees import Grown
+from dtsemnet.fit.judging import ClassOutcome, Verdict, judge_classes
+from dtsemnet.fit.leaves import (
+    LeafFit,
+    class_error,
+    class_table,
+    class_tree,
+    count_classes,
+    frequencies,
+    leaves_of,
+)
+from dtsemnet.fit.plans import Plan, TableSize, class_plans
+from dtsemnet.fit.pruning import Costs, class_costs
+from dtsemnet.fit.settings import ANNEALED_SHARE, FitOptions, Recipe, Setting
+from dtsemnet.fit.tasks import Candidate, OurTask
+from dtsemnet.training import (
+    Callback,
+    ClassEngine,
+    Classification,
+    ClassParameters,
+    Context,
+    Rows,
+    validation_error,
+)
+from dtsemnet.tree import Tree
+
+__all__ = ["ClassTask", "deal_classes"]
+
+LEAST_SHARE = 0.02
+"""Smaller shares of a class in a mixed target are not trained on."""
+
+
+class ClassTask(OurTask[ClassParameters]):
+    """Fit a classifier: classes are dealt to leaves, reassigned when the annealing ends, and counted at the end.
+
+    Parameters
+    ----------
+    data, options, init
+        As in :class:`Task`.
+    recipe : Recipe
+        One of ``CLASSIFICATION_RECIPES``.
+    depth : int
+        Depth of the complete tree, if ``init`` is not given.
+    overrides : dict, optional
+        Hyper-parameters that the user gave, in place of those of the settings.
+    most_epochs : int, optional
+        By default 200, and fewer for trees deeper than 4, whose steps cost more and which overfit small tables sooner.
+    """
+
+    problem: Classification
+    pause = ANNEALED_SHARE
+    tolerance = 0.25
+
+    def __init__(
+        self, data: TrainingData, options: FitOptions, recipe: Recipe, *, most_epochs: int | None = None, **more: Any
+    ) -> None:
+        super().__init__(data, options, recipe, **more)
+        self.problem, self._most_epochs = Classification(data.n_outputs), most_epochs
+
+    @property
+    def most_epochs(self) -> int:  # type: ignore[override]
+        """Most epochs of a start, if their number is not given."""
+        by_depth = round(200 * (4 / max(4, self.topology.depth)) ** 1.75)
+        return by_depth if self._most_epochs is None else self._most_epochs
+
+    def plans(self) -> Sequence[Plan]:
+        if not self.chooses:
+            return ()
+        size = TableSize(len(self.data.sample), self.data.n_features, self.problem.n_classes)
+        return class_plans(size, self.max_depth)
+
+    def adapted(self, setting: Setting | None) -> Setting:
+        assert setting is not None
+        return super().adapted(setting.at_depth(self.topology.depth))
+
+    def given(self, grown: Grown, train: Sample) -> Tree:
+        assert grown.leaf_class is not None
+        return class_tree(self.splits_only(grown.splits), np.eye(self.problem.n_classes)[grown.leaf_class], self.data)
+
+    def costs(self) -> Costs:
+        return class_costs(self.problem.n_classes)
+
+    def outcome(self, tree: Tree, train: Sample, held: Sample) -> ClassOutcome:
+        tree = self.fill(tree, None, train, None).tree
+        unit, share = margin_unit(sample_margins(tree, train)), tree.value[leaves_of(tree, held)]
+        return ClassOutcome(sample_margins(tree, held) / unit, share, held.y, held.weight, tree.n_leaves)
+
+    def judge(self, outcomes: Sequence[ClassOutcome]) -> Verdict:
+        return judge_classes(outcomes)
+
+    def errors(self, verdict: Verdict, y: Array) -> Floats:
+        return 1 - verdict.answer[np.arange(len(y)), y]
+
+    def mixed(self, sample: Sample, answer: Floats) -> Sample:
+        """A row of mixed classes is several rows, one for each class that has a share worth training on."""
+        target = (answer + np.eye(self.problem.n_classes)[sample.y]) / 2
+        row, code = np.nonzero(target > LEAST_SHARE)
+        rows = sample.take(row)
+        return Sample(rows.X, rows.index, code, rows.weight * target[row, code])
+
+    def starts(self) -> tuple[Setting, ...]:
+        adapts, depth = self.recipe.adapts, self.topology.depth
+        return tuple(setting.at_depth(depth) if adapts else setting for setting in self.recipe.settings)
+
+    def initial(self, setting: Setting, train: Sample, rng: np.random.Generator, init: Tree | None) -> ClassParameters:
+        splits, n_classes = self.initial_splits(rng, init), self.problem.n_classes
+        if init is None:
+            weight: Array = np.bincount(train.y, train.weight, n_classes)
+            leaf_class = deal_classes(weight, self.topology.n_leaves, proportional=setting.proportional)
+        elif init.is_classifier and init.class_names == self.data.class_names:
+            leaf_class = init.leaf_class
+        else:
+            leaf_class = frequencies(self.topology, count_classes(init, train, n_classes)).argmax(axis=1)
+        return ClassParameters(splits, leaf_class)
+
+    def fill(
+        self,
+        tree: Tree,
+        trained: ClassParameters | None,
+        train: Sample,
+        held: Sample | None,
+        chosen: LeafFit | None = None,
+    ) -> Candidate:
+        given = tree.leaf_class if tree.is_classifier else None
+        leaf_class = given if trained is None else trained.leaf_class
+        table = count_classes(tree, train, self.problem.n_classes) / train.weight.mean()
+        tree = class_tree(tree, frequencies(tree.topology, table, leaf_class), self.data)
+        error = float(1 - table[np.arange(tree.n_leaves), tree.leaf_class].sum() / table.sum())
+        return Candidate(tree, (error,) if held is None else (class_error(tree, held), error))
+
+    def again(self, best: Candidate) -> tuple[Setting, Tree | None]:
+        """Anneal the best tree once more, which frees splits that are stuck; the loss stays bounded as it ended."""
+        return replace(best.setting, first_q=best.setting.q), best.tree
+
+    def monitor(self, rows: Rows) -> Callable[[ClassEngine], float]:
+        return validation_error(rows)
+
+    def callbacks(self, rows: Rows) -> list[Callback]:
+        return [ReassignLeaves(rows, self.problem.n_classes)]
+
+    def smaller(self) -> ClassTask | None:
+        """The smallest complete tree with a leaf for each class; for two classes that is a linear model."""
+        depth = (self.problem.n_classes - 1).bit_length()
+        if not 0 < depth < self.topology.depth:
+            return None
+        return type(self)(
+            self.data, self.options, self.recipe, depth=depth, overrides=self.overrides, most_epochs=self.most_epochs
+        )
+
+    def update(self, trained: ClassParameters, seen: Floats) -> tuple[Tree, Floats]:
+        """Count the classes of the new rows in."""
+        assert self.init is not None
+        moved = self.splits_only(trained.splits)
+        table = self.init.value * seen[:, None] + count_classes(moved, self.data.sample, self.problem.n_classes)
+        return class_tree(moved, frequencies(moved.topology, table), self.data), table.sum(axis=1)
+
+
+def deal_classes(class_weight: Floats, n_leaves: int, *, proportional: bool) -> Ints:
+    """Deal the classes out to the leaves before training.
+
+    Either in turn, the most frequent class first, or in proportion to the square root of their weights, each class
+    spread evenly over the leaves. Every class gets a leaf if there are enough; else the rarest get none.
+
+    >>> deal_classes(np.array([1.0, 5.0, 3.0]), 4, proportional=False).tolist()
+    [1, 2, 0, 1]
+    >>> deal_classes(np.array([1.0, 16.0]), 4, proportional=True).tolist()
+    [1, 1, 0, 1]
+    """
+    order = np.argsort(-class_weight, kind="stable")[:n_leaves]
+    if not proportional:
+        return order[np.arange(n_leaves) % len(order)]
+    share, held = np.sqrt(class_weight[order]), np.ones(len(order))
+    while held.sum() < n_leaves:
+        held[np.argmax(share / (held + 0.5))] += 1
+    positions = [((i + 0.5) / held[c], c) for c in range(len(order)) for i in range(int(held[c]))]
+    return order[[c for _, c in sorted(positions)]]
+
+
+@dataclass(frozen=True)
+class ReassignLeaves(Callback):
+    """When the annealing ends, give each leaf the class of most of its rows; a class may lose all its leaves."""
+
+    rows: Rows
+    n_classes: int
+
+    def on_epoch(self, context: Context) -> None:
+        """Reassign once, between the last epoch with a temperature and the first without."""
+        temperatures = [epoch.step.temperature for epoch in context.history.epochs[-2:]]
+        if len(temperatures) < 2 or not (temperatures[0] > 0 and temperatures[1] == 0):
+            return
+        engine = cast(ClassEngine, context.engine)
+        leaf_class = engine.parameters().leaf_class
+        leaf = engine.reached(self.rows.X)
+        table = class_table(leaf, self.rows.y, self.rows.weight, len(leaf_class), self.n_classes)
+        engine.assign(np.where(table.sum(axis=1) > 0, table.argmax(axis=1), leaf_class))

@@ -1,0 +1,220 @@
+"""Fit a regressor: targets are standardised in training and folded back into leaves that have a closed form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dtsemnet.arrays import Array, Floats
+from dtsemnet.fit.data import Sample, TrainingData
+from dtsemnet.fit.initial_trees import Grown
+from dtsemnet.fit.judging import RegressionOutcome, Verdict, judge_numbers
+from dtsemnet.fit.leaves import (
+    CONSTANT_FITS,
+    LEAF_FITS,
+    WAYS,
+    LeafFit,
+    count_rows,
+    guard_of,
+    leaves_of,
+    ridge_paths,
+    update_leaves,
+)
+from dtsemnet.fit.plans import Plan, TableSize, regression_plans
+from dtsemnet.fit.pruning import Costs, regression_costs
+from dtsemnet.fit.settings import FitOptions, Recipe, Setting
+from dtsemnet.fit.tasks import Candidate, OurTask
+from dtsemnet.kernels.regression import LOSSES, residual_losses
+from dtsemnet.training import Regression, RegressionParameters, Rows, Step, TreeEngine, validation_loss
+from dtsemnet.tree import Tree
+
+__all__ = ["RegressionTask", "fold_leaves"]
+
+
+class RegressionTask(OurTask[RegressionParameters]):
+    """Fit a regressor. Targets are standardised during training, and folded back into the leaves.
+
+    Parameters
+    ----------
+    data, options, depth, init, overrides
+        As in :class:`ClassTask`.
+    recipe : Recipe
+        See :func:`~dtsemnet.fit.settings.regression_recipe`.
+    problem : Regression
+        The loss, and whether leaves are linear.
+    guard : bool
+        Whether outputs are clipped to the range of the training targets of a leaf.
+    """
+
+    problem: Regression
+    most_epochs = 500
+    tolerance = 0.5
+
+    def __init__(
+        self, data: TrainingData, options: FitOptions, recipe: Recipe, *, problem: Regression, guard: bool, **more: Any
+    ) -> None:
+        # Leaves that were trained are not refitted, so training with all rows would start from other leaves.
+        options = options if recipe.closed_form else replace(options, refit=False)
+        super().__init__(data, options, recipe, **more)
+        self.problem, self.guard = problem, guard
+
+    def plans(self) -> Sequence[Plan]:
+        if not self.chooses:
+            return ()
+        return regression_plans(TableSize(len(self.data.sample), self.data.n_features), self.max_depth)
+
+    def given(self, grown: Grown, train: Sample) -> Tree:
+        return self.fill(self.splits_only(grown.splits), None, train, None, LeafFit(False, 10.0)).tree
+
+    def costs(self) -> Costs:
+        return regression_costs(self.data.scaling, linear=self.problem.linear)
+
+    def outcome(self, tree: Tree, train: Sample, held: Sample) -> RegressionOutcome:
+        ways = WAYS if self.problem.linear else CONSTANT_FITS
+        models = [model for _, model in self._models(tree, train, ways)]
+        output = np.array(self._outputs(tree, models, train, held))
+        y = self.data.standardise(held.y)
+        return RegressionOutcome(output, y, held.weight, ways, tree.n_leaves)
+
+    def judge(self, outcomes: Sequence[RegressionOutcome]) -> Verdict:
+        return judge_numbers(outcomes, self.problem.loss, self.problem.parameter)
+
+    def errors(self, verdict: Verdict, y: Array) -> Floats:
+        center, scale = self.data.target_scale
+        return np.abs(verdict.answer * scale + center - y)
+
+    def mixed(self, sample: Sample, answer: Floats) -> Sample:
+        center, scale = self.data.target_scale
+        return sample.with_targets((sample.y + answer * scale + center) / 2)
+
+    def targets(self, sample: Sample) -> Array:
+        return self.data.standardise(sample.y).astype(np.float32)
+
+    def initial(
+        self, setting: Setting, train: Sample, rng: np.random.Generator, init: Tree | None
+    ) -> RegressionParameters:
+        return RegressionParameters(self.initial_splits(rng, init), self._initial_leaves(rng, init))
+
+    def fill(
+        self,
+        tree: Tree,
+        trained: RegressionParameters | None,
+        train: Sample,
+        held: Sample | None,
+        chosen: LeafFit | None = None,
+    ) -> Candidate:
+        if self.recipe.closed_form:
+            return self._refit(tree, train, held, LEAF_FITS if chosen is None else (chosen,))
+        if trained is None:
+            model = self._ridge(tree, train, LeafFit(False, 1.0), (1.0,))[0][0]
+        else:
+            model = trained.leaves.astype(np.float64).reshape(tree.n_leaves, self.problem.n_outputs, -1)
+        losses = self._losses(tree, [model], train, train if held is None else held)
+        return Candidate(self._tree(tree, model, train), tuple(losses))
+
+    def again(self, best: Candidate) -> tuple[Setting, Tree | None]:
+        """Warm the best tree up a little, with leaves that are fitted to all rows."""
+        return best.setting.warm(), self.fill(best.tree, None, self.data.sample, None, best.leaf_fit).tree
+
+    def monitor(self, rows: Rows) -> Callable[[TreeEngine], float]:
+        return validation_loss(rows, Step(0.0))
+
+    def update(self, trained: RegressionParameters, seen: Floats) -> tuple[Tree, Floats]:
+        """Update the leaves in closed form if they have one, and widen the guard by the targets of the new rows."""
+        assert self.init is not None
+        sample, tree = self.data.sample, self.splits_only(trained.splits)
+        shape = tree.n_leaves, self.problem.n_outputs, -1
+        model: Floats = trained.leaves.astype(np.float64).reshape(shape)
+        if self.recipe.closed_form:
+            before = self._initial_leaves(np.random.default_rng(0), self.init).reshape(shape)
+            model = update_leaves(tree, before, seen, self._standard(sample), self.data.scaling)
+        lower, upper = self.init.lower, self.init.upper
+        if lower is not None and upper is not None:
+            lower, upper, leaf = lower.copy(), upper.copy(), leaves_of(tree, sample)
+            np.minimum.at(lower, leaf, sample.y)
+            np.maximum.at(upper, leaf, sample.y)
+        return fold_leaves(tree, model, (lower, upper), self.data), seen + count_rows(tree, sample)
+
+    def _standard(self, sample: Sample) -> Sample:
+        """The same rows with standardised targets."""
+        return sample.with_targets(self.data.standardise(sample.y))
+
+    def _initial_leaves(self, rng: np.random.Generator, init: Tree | None) -> Floats:
+        """Small random models, or those of the given tree in training coordinates."""
+        n_rows = self.topology.n_leaves * self.problem.n_outputs
+        if init is None or init.is_classifier:
+            return rng.standard_normal((n_rows, self.data.n_features + 1 if self.problem.linear else 1)) * 0.01
+        offset, (_, scale) = self.data.standardise(init.value), self.data.target_scale
+        if not self.problem.linear:
+            return offset.reshape(-1, 1)
+        coef = np.zeros((*init.value.shape, self.data.n_features)) if init.coef is None else init.coef
+        return self.data.scaling.unfold((coef / scale[:, None]).reshape(n_rows, -1), offset.ravel())
+
+    def _refit(self, tree: Tree, train: Sample, held: Sample | None, leaf_fits: Sequence[LeafFit]) -> Candidate:
+        """Fit all leaves in each of the ways, and keep the best."""
+        fitted = self._models(tree, train, leaf_fits)
+        losses, models = [loss for loss, _ in fitted], [model for _, model in fitted]
+        if held is not None:
+            losses = self._losses(tree, models, train, held)
+        best = int(np.argmin(losses))
+        return Candidate(self._tree(tree, models[best], train), (float(losses[best]),), leaf_fits[best])
+
+    def _models(self, tree: Tree, train: Sample, leaf_fits: Sequence[LeafFit]) -> list[tuple[float, Floats]]:
+        """Fit all leaves in each of the ways: the mean squared leave-one-out error, and the models."""
+        found: dict[LeafFit, tuple[float, Floats]] = {}
+        for kind in dict.fromkeys(leaf_fit._replace(penalty=0.0) for leaf_fit in leaf_fits):
+            alike = [leaf_fit for leaf_fit in leaf_fits if leaf_fit._replace(penalty=0.0) == kind]
+            fitted, left_out = self._ridge(tree, train, kind, tuple(leaf_fit.penalty for leaf_fit in alike))
+            found |= zip(alike, zip(left_out, fitted))
+        return [found[leaf_fit] for leaf_fit in leaf_fits]
+
+    def _ridge(self, tree: Tree, train: Sample, kind: LeafFit, penalties: tuple[float, ...]) -> tuple[Floats, Floats]:
+        return ridge_paths(
+            tree, self._standard(train), self.data.scaling, linear=kind.linear and self.problem.linear,
+            augmented=kind.augmented, penalties=penalties, common_penalty=kind.common,
+        )  # fmt: skip
+
+    def _outputs(self, tree: Tree, models: Sequence[Floats], train: Sample, judges: Sample) -> list[Floats]:
+        """What each set of leaf models predicts, clipped to the targets of the training rows, in training units."""
+        leaf = leaves_of(tree, judges)
+        lower, upper = (self.data.standardise(bound) for bound in self._guard(tree, train))
+        ones = np.ones((len(judges), 1))
+        design = np.hstack([self.data.scaling.apply(judges, np.float64), ones]) if self.problem.linear else ones
+        # A constant model is its last column alone.
+        products = (np.einsum("nc,noc->no", design[:, -model.shape[2] :], model[leaf]) for model in models)
+        return [np.clip(product, lower[leaf], upper[leaf]) for product in products]
+
+    def _losses(self, tree: Tree, models: Sequence[Floats], train: Sample, judges: Sample) -> list[float]:
+        """Loss of each set of leaf models on the rows to judge by."""
+        target, losses = self.data.standardise(judges.y), []
+        for output in self._outputs(tree, models, train, judges):
+            loss = residual_losses(output - target, LOSSES[self.problem.loss], self.problem.parameter)
+            losses.append(float(np.average(loss.mean(axis=1), weights=judges.weight)))
+        return losses
+
+    def _guard(self, tree: Tree, train: Sample) -> tuple[Floats, Floats]:
+        return guard_of(leaves_of(tree, train), train.y, tree.n_leaves)
+
+    def _tree(self, tree: Tree, model: Floats, train: Sample) -> Tree:
+        return fold_leaves(tree, model, self._guard(tree, train) if self.guard else (None, None), self.data)
+
+
+def fold_leaves(tree: Tree, model: Floats, guard: tuple[Floats | None, Floats | None], data: TrainingData) -> Tree:
+    """Give a tree leaf models that were fitted in training coordinates, folded to raw inputs and targets.
+
+    The models have shape (n_leaves, n_outputs, n_features + 1), or (n_leaves, n_outputs, 1) for constants; the guard
+    is the lower and upper bound of the outputs, (n_leaves, n_outputs) each.
+    """
+    n_leaves, n_outputs, n_columns = model.shape
+    center, scale = data.target_scale
+    coef, value = None, model[:, :, -1]
+    if n_columns > 1:
+        slopes, offset = data.scaling.fold(model.reshape(n_leaves * n_outputs, -1))
+        coef = slopes.reshape(n_leaves, n_outputs, -1) * scale[:, None]
+        value = offset.reshape(n_leaves, n_outputs)
+    return Tree(
+        tree.topology, tree.weight, tree.bias, value * scale + center, coef, *guard, feature_names=data.feature_names
+    )
