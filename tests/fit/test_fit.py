@@ -37,7 +37,7 @@ def test_nine_frames_in_four_files_lead_from_fit_to_the_compiled_epoch(kind, dat
             frame = frame.f_back
         return stack[::-1]
 
-    estimator = kind(**QUICK, n_init=1)
+    estimator = kind(**QUICK)
     sys.setprofile(look)
     try:
         estimator.fit(*data)
@@ -51,7 +51,7 @@ def test_nine_frames_in_four_files_lead_from_fit_to_the_compiled_epoch(kind, dat
         ("base", "_fit"),
         ("base", "_fit_tree"),
         ("fit", "fit"),
-        ("fit", "train_starts"),
+        ("fit", "_run"),
         ("fit", "train"),
         ("loop", "advance"),
         ("cpu", "run_epoch"),
@@ -84,12 +84,12 @@ def test_the_worse_half_of_the_starts_is_dropped_at_the_pause(n_starts, n_jobs):
     train, held = set_aside(task.data, 0.2, np.random.default_rng(0))
     scores = []
     for number, rng in enumerate(np.random.default_rng(1).spawn(n_starts)):
-        start = Start(Stage(task, "start", train, held, 10, None), number, task.settings[number % 4], rng, None)
+        start = Start(Stage(task, "start", train, held, None), number, task.settings[number % 4], rng, None, 10)
         start.train(task.pause)
         scores.append((start.run.score, number))
     better = sorted(number for _, number in sorted(scores)[: (n_starts + 1) // 2])
-    stage = Stage(task, "start", train, held, 10, None)
-    candidates = train_starts(stage, np.random.default_rng(1).spawn(n_starts))
+    stage = Stage(task, "start", train, held, None)
+    candidates = train_starts(stage, np.random.default_rng(1).spawn(n_starts), 10)
     assert [candidate.number for candidate in candidates] == better
     assert all(len(candidate.history) == 10 for candidate in candidates)
 

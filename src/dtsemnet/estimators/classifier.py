@@ -9,6 +9,7 @@ import numpy as np
 
 from dtsemnet.estimators.base import TreeClassifier, initial_tree
 from dtsemnet.estimators.persistence import Rule, check_parameters, one_of
+from dtsemnet.estimators.pruning import PrunableEstimator
 from dtsemnet.fit.class_task import ClassTask
 from dtsemnet.fit.data import TrainingData
 from dtsemnet.fit.settings import CLASSIFICATION_RECIPES, LAST_Q, OVERRIDES, FitOptions
@@ -21,7 +22,7 @@ DEPTH = 4
 """Depth if ``max_depth`` is None and no shapes are compared, or more to give each class a leaf."""
 
 
-class DTSemNetClassifier(TreeClassifier):
+class DTSemNetClassifier(TreeClassifier, PrunableEstimator):
     """A hard oblique decision tree, trained by gradient descent without approximation.
 
     Each split tests a linear combination of the features. The tree is trained as the network that computes the

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from dtsemnet import versions
+from dtsemnet.fit.conformal import CrossFit
 from dtsemnet.kernels.regression import LOSSES
 from dtsemnet.training import History
 from dtsemnet.tree import Identity, Model, load_document
@@ -139,6 +140,7 @@ def describe(estimator: Any) -> dict[str, Any]:
         "class_dtype": str(estimator.classes_.dtype) if hasattr(estimator, "classes_") else None,
         "feature_importances": estimator._importance.tolist(),
         "leaf_weight": estimator._leaf_weight.tolist(),
+        "cross_fit": None if estimator._cross_fit is None else estimator._cross_fit.to_dict(),
         "training": {
             "n_epochs": len(history),
             "loss": history["loss"][-1] if len(history) else None,
@@ -188,6 +190,8 @@ def _fill(estimator: Any, model: Model, about: dict[str, Any]) -> None:
         estimator.classes_ = np.array(model.class_names, dtype=dtype)
     estimator._importance = np.array(about["feature_importances"], dtype=np.float64).reshape(len(columns))
     estimator._leaf_weight = np.array(about["leaf_weight"], dtype=np.float64).reshape(tree.n_leaves)
+    estimator._probability, cross_fit = model.probability, about.get("cross_fit")  # files of before have none
+    estimator._cross_fit = None if cross_fit is None else CrossFit.from_dict(cross_fit, tree)
 
 
 def _fits_json(value: Any) -> bool:

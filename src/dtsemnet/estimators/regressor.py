@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 
 from dtsemnet.estimators.base import TreeRegressor, initial_tree
 from dtsemnet.estimators.persistence import Rule, check_parameters, one_of
+from dtsemnet.estimators.pruning import PrunableEstimator
 from dtsemnet.fit.data import TrainingData
 from dtsemnet.fit.regression_task import RegressionTask
 from dtsemnet.fit.settings import OVERRIDES, REGRESSION_RECIPES, FitOptions, regression_recipe
@@ -18,7 +19,7 @@ DEPTH = 5
 """Depth if ``max_depth`` is None and no shapes are compared."""
 
 
-class DTSemNetRegressor(TreeRegressor):
+class DTSemNetRegressor(TreeRegressor, PrunableEstimator):
     """A hard oblique decision tree with linear leaves, trained by gradient descent without approximation.
 
     Splits and leaves are trained together. Every leaf takes part in a prediction, weighted by a softmax whose

@@ -39,9 +39,6 @@ from dtsemnet.tree import Tree
 
 __all__ = ["ClassTask", "deal_classes"]
 
-LEAST_SHARE = 0.02
-"""Smaller shares of a class in a mixed target are not trained on."""
-
 
 class ClassTask(OurTask[ClassParameters]):
     """Fit a classifier: classes are dealt to leaves, reassigned when the annealing ends, and counted at the end.
@@ -103,13 +100,6 @@ class ClassTask(OurTask[ClassParameters]):
 
     def errors(self, verdict: Verdict, y: Array) -> Floats:
         return 1 - verdict.answer[np.arange(len(y)), y]
-
-    def mixed(self, sample: Sample, answer: Floats) -> Sample:
-        """A row of mixed classes is several rows, one for each class that has a share worth training on."""
-        target = (answer + np.eye(self.problem.n_classes)[sample.y]) / 2
-        row, code = np.nonzero(target > LEAST_SHARE)
-        rows = sample.take(row)
-        return Sample(rows.X, rows.index, code, rows.weight * target[row, code])
 
     def starts(self) -> tuple[Setting, ...]:
         adapts, depth = self.recipe.adapts, self.topology.depth

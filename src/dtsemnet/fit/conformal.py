@@ -15,12 +15,16 @@ class that is predicted always belongs to the set.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
 from dtsemnet.arrays import Array, Bools, Floats
 from dtsemnet.tree import MarginProbability, Tree
+from dtsemnet.tree.file import dumps, loads
 
 __all__ = ["CrossFit"]
 
@@ -38,8 +42,34 @@ class CrossFit:
     """For each fold the errors of its rows: (n_rows, n_outputs) of numbers, (n_rows,) of classes."""
     weights: tuple[Floats, ...]
     """For each fold the weights of its rows, of mean 1 over all folds."""
-    probabilities: tuple[MarginProbability | None, ...] = ()
+    probabilities: tuple[MarginProbability, ...] = ()
     """How the tree of each fold computes probabilities (classes)."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON, for the model file."""
+        return {
+            "trees": [json.loads(dumps(tree)) for tree in self.trees],
+            "errors": [error.tolist() for error in self.errors],
+            "weights": [weight.tolist() for weight in self.weights],
+            "probabilities": [asdict(rule) for rule in self.probabilities],
+        }
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any], model: Tree) -> CrossFit:
+        """Read what :meth:`to_dict` wrote, for the tree of a model; raise ValueError if it does not fit the tree."""
+        trees = tuple(_read_tree(tree, model) for tree in given["trees"])
+        errors, weights = (
+            tuple(np.array(part, dtype=np.float64) for part in given[name]) for name in ("errors", "weights")
+        )
+        rules = tuple(MarginProbability(**rule) for rule in given["probabilities"])
+        shape = () if model.is_classifier else (model.n_outputs,)
+        fits = len(trees) == len(errors) == len(weights) > 0
+        fits &= len(rules) == (len(trees) if model.is_classifier else 0)
+        fits &= all(e.shape == (*w.shape, *shape) and np.isfinite(e).all() for e, w in zip(errors, weights))
+        fits &= all(w.ndim == 1 and np.isfinite(w).all() and (w > 0).all() for w in weights)
+        if not fits:
+            raise ValueError("cross_fit holds lists of other lengths than its trees need")
+        return cls(trees, errors, weights, rules)
 
     def interval(self, rows: Floats, coverage: float) -> Floats:
         """Lower and upper ends for encoded rows, shape (n_rows, n_outputs, 2)."""
@@ -59,7 +89,7 @@ class CrossFit:
         weight, n_classes = np.concatenate(self.weights), self.trees[0].n_outputs
         limit, stranger = coverage * (weight.sum() + 1), np.zeros((len(rows), n_classes))
         for tree, probability, error, own in zip(self.trees, self.probabilities, self.errors, self.weights):
-            chance = tree.predict_proba(rows) if probability is None else probability(tree, rows)
+            chance = probability(tree, rows)
             order = np.argsort(error, kind="stable")
             below = np.concatenate([[0.0], np.cumsum(own[order])])
             # Weight of the rows that fit their class better than this row would fit this class.
@@ -81,3 +111,12 @@ def _quantile(values: Floats, weight: Floats, coverage: float) -> Array:
 def _slices(n_rows: int, width: int) -> list[slice]:
     step = max(1, BLOCK // max(1, width))
     return [slice(start, start + step) for start in range(0, n_rows, step)]
+
+
+def _read_tree(given: Any, model: Tree) -> Tree:
+    """Read the tree of a fold, which must read and give what the tree of the model does."""
+    tree = loads(json.dumps(given))
+    names = ("n_features", "n_outputs", "class_names")
+    if not isinstance(tree, Tree) or any(getattr(tree, name) != getattr(model, name) for name in names):
+        raise ValueError("cross_fit holds a tree of other features or outputs")
+    return tree

@@ -8,7 +8,8 @@ By default a fit chooses the shape of the tree (:func:`fit`):
    one part is set aside, or the user's validation rows take its place.
 3. The best plan wins, or one with fewer leaves that is nearly as good.
 4. It is carried out with all rows. What the trees of the best plans said of rows that they had not seen
-   makes half of the targets: less noise than the labels alone. It also calibrates the probabilities.
+   makes half of the targets of a regressor, which have less noise then, and calibrates the
+   probabilities of a classifier.
 
 If the user fixes the course (``effort=0``, a number of starts, a tree to start from, early stopping), and for
 other methods, :func:`compare_starts` trains a few starts of one shape, compares them on rows that were set
@@ -40,6 +41,7 @@ from dtsemnet.fit.initial_trees import Grown, InitialTree
 from dtsemnet.fit.judging import Verdict, is_behind, simplest_of_best
 from dtsemnet.fit.leaves import LeafFit
 from dtsemnet.fit.plans import Plan
+from dtsemnet.fit.pruning import Limits
 from dtsemnet.fit.settings import Setting, n_epochs_for
 from dtsemnet.fit.tasks import Candidate, OurTask, Task
 from dtsemnet.kernels import one_thread
@@ -55,7 +57,7 @@ LAST_SHARE = 0.5
 MOST_COPIES = 4.0
 """Largest factor by which equal rows that were merged make the epochs more."""
 TEACHERS = 5
-"""Plans whose cross-fitted answers make half of the last targets."""
+"""Plans whose cross-fitted answers smooth the last targets."""
 
 
 def fit(task: Task[Any, Any], rng: np.random.Generator) -> Candidate:
@@ -159,11 +161,9 @@ class Entrant:
         train = sample
         if len(folds) > 1 and self.plan.setting is not None:
             teachers = sorted(entrants, key=lambda entrant: entrant.loss)[:TEACHERS]
-            train = self.task.mixed(sample, _cross_fitted(folds, [entrant.judged for entrant in teachers]))
+            train = self.task.smoothed(sample, _cross_fitted(folds, [entrant.judged for entrant in teachers]))
         stage = Stage(self.task, "all rows plan", train, None, bar)
         start = self.start(stage, len(folds), self.task.rows(sample))
-        # Rows that were divided among classes are more, but not more to learn from.
-        start.n_epochs = max(1, round(start.n_epochs * min(1.0, 1.5 * len(sample) / len(train))))
         start.train(1.0)
         assert start.candidate is not None
         # A tree whose last training was interrupted may be worse than that of the last fold.
@@ -174,7 +174,7 @@ class Entrant:
         """The candidate with its leaves fitted to the rows of a sample, in the way that was judged best."""
         tree = self.task.pruned(last.tree, sample)
         tree = self.task.fill(tree, None, sample, None, self.judged.leaf_fit).tree
-        calibration = self.judged.calibration
+        calibration = self.judged.calibration if tree.n_splits else None  # one leaf has no margins: its shares say all
         probability = None if calibration is None else calibration.for_tree(tree, sample)
         return replace(
             last, tree=tree, score=(self.loss,), leaf_fit=self.judged.leaf_fit, probability=probability,
@@ -237,6 +237,9 @@ def compare_starts(task: Task[Any, Any], rng: np.random.Generator, bar: Progress
         logger.info("start %d, %s: %s, %s", candidate.number, candidate.setting, candidate.score, outcome)
     if uses_all_rows and best.history.stopped != "interrupt":
         best = train_on(task, best, streams[best.number].bit_generator.seed_seq, bar)
+    if isinstance(task, OurTask) and task.limits != Limits():
+        tree = task.fill(task.pruned(best.tree, data.sample), None, data.sample, None, best.leaf_fit).tree
+        best = replace(best, tree=tree)
     return best
 
 

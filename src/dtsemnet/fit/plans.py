@@ -62,6 +62,8 @@ class TableSize:
 
 def class_plans(size: TableSize, max_depth: int | None) -> tuple[Plan, ...]:
     """Plans for a classifier whose trees have at most this depth."""
+    if max_depth == 0:
+        return (Plan(OneLeaf()),)
     limit = DEEPEST if max_depth is None else max_depth
     smallest = max(1, (size.n_classes - 1).bit_length())
     fast, spread, decayed, _ = CLASSIFICATION
@@ -96,6 +98,8 @@ def class_plans(size: TableSize, max_depth: int | None) -> tuple[Plan, ...]:
 
 def regression_plans(size: TableSize, max_depth: int | None) -> tuple[Plan, ...]:
     """Plans for a regressor whose trees have at most this depth."""
+    if max_depth == 0:
+        return (Plan(OneLeaf()),)
     limit = DEEPEST if max_depth is None else max_depth
 
     def every() -> Iterator[Plan]:
@@ -114,4 +118,4 @@ def regression_plans(size: TableSize, max_depth: int | None) -> tuple[Plan, ...]
             yield Plan(HingeTree(min(depth, limit)))
         yield Plan(HingeTree(min(5, limit)), sparse)
 
-    return tuple(dict.fromkeys(every() if limit > 0 else [Plan(OneLeaf())]))
+    return tuple(dict.fromkeys(every()))

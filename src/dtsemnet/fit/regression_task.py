@@ -86,7 +86,8 @@ class RegressionTask(OurTask[RegressionParameters]):
         center, scale = self.data.target_scale
         return np.abs(verdict.answer * scale + center - y)
 
-    def mixed(self, sample: Sample, answer: Floats) -> Sample:
+    def smoothed(self, sample: Sample, answer: Floats) -> Sample:
+        """Half of each target is what trees that never saw it said, which has less noise."""
         center, scale = self.data.target_scale
         return sample.with_targets((sample.y + answer * scale + center) / 2)
 

@@ -276,8 +276,13 @@ class OurTask(Task[Setting, P]):
 
     def pruned(self, tree: Tree, sample: Sample) -> Tree:
         """The tree without leaves that no row of a sample reaches, and as small as the user wants it."""
+        return pruned(tree, sample, self.limits, self.costs())
+
+    @property
+    def limits(self) -> Limits:
+        """How small the user wants the tree."""
         o = self.options
-        return pruned(tree, sample, Limits(o.min_samples_leaf, o.max_leaf_nodes, o.ccp_alpha), self.costs())
+        return Limits(o.min_samples_leaf, o.max_leaf_nodes, o.ccp_alpha)
 
     @abstractmethod
     def outcome(self, tree: Tree, train: Sample, held: Sample) -> Any:
@@ -291,9 +296,9 @@ class OurTask(Task[Setting, P]):
     def errors(self, verdict: Verdict, y: Array) -> Floats:
         """How far the answers of a verdict are off, row by row, in the units of the user."""
 
-    @abstractmethod
-    def mixed(self, sample: Sample, answer: Floats) -> Sample:
-        """The rows of a sample with half of their targets replaced by what trees that never saw them said."""
+    def smoothed(self, sample: Sample, answer: Floats) -> Sample:
+        """The rows for the last training, given what trees that never saw them said; as they are by default."""
+        return sample
 
 
 def _check_memory(n_splits: int, n_features: int) -> None:
