@@ -79,17 +79,18 @@ def weights(name: str):
     return np.random.default_rng(3).choice([0.0, 0.5, 1.0, 2.0], rows)
 
 
-CLASSES = {"max_iter": 12, "max_depth": 3}
-NUMBERS = {"max_iter": 12, "max_depth": 3}
+CLASSES = {"max_iter": 12, "max_depth": 3, "effort": 0}
+NUMBERS = {"max_iter": 12, "max_depth": 3, "effort": 0}
+CHOSEN = {"max_iter": 12}
 PATIENCE = {"n_iter_no_change": 3}
 CLIPPED = {"max_grad_norm": 0.5}
 
 # name: (estimator, data, parameters); what more an estimator is fitted with stands behind a "+" in the name.
 OURS = {
     "classes": ("DTSemNetClassifier", "iris", CLASSES),
-    "classes, all defaults": ("DTSemNetClassifier", "few", {}),
-    "classes, depth 1": ("DTSemNetClassifier", "wine", {"max_iter": 10, "max_depth": 1}),
-    "classes, depth 5": ("DTSemNetClassifier", "wine", {"max_iter": 10, "max_depth": 5}),
+    "classes, all defaults": ("DTSemNetClassifier", "few", {"effort": 0}),
+    "classes, depth 1": ("DTSemNetClassifier", "wine", {"max_iter": 10, "max_depth": 1, "effort": 0}),
+    "classes, depth 5": ("DTSemNetClassifier", "wine", {"max_iter": 10, "max_depth": 5, "effort": 0}),
     "classes, wide": ("DTSemNetClassifier", "cancer", CLASSES),
     "classes, paper": ("DTSemNetClassifier", "iris", {**CLASSES, "training": "paper"}),
     "classes, paper, three starts": ("DTSemNetClassifier", "iris", {**CLASSES, "training": "paper", "n_init": 3}),
@@ -117,7 +118,7 @@ OURS = {
     "classes + more rows": ("DTSemNetClassifier", "iris", CLASSES),
     "classes + checkpoint": ("DTSemNetClassifier", "iris", CLASSES),
     "numbers": ("DTSemNetRegressor", "diabetes", NUMBERS),
-    "numbers, all defaults": ("DTSemNetRegressor", "ties", {"max_depth": 2, "max_iter": 30}),
+    "numbers, all defaults": ("DTSemNetRegressor", "ties", {"max_depth": 2, "max_iter": 30, "effort": 0}),
     "numbers, constant leaves": ("DTSemNetRegressor", "diabetes", {**NUMBERS, "leaf": "constant"}),
     "numbers, paper": ("DTSemNetRegressor", "diabetes", {**NUMBERS, "training": "paper"}),
     "numbers, paper, constant leaves": (
@@ -151,6 +152,22 @@ OURS = {
     "numbers + more rows": ("DTSemNetRegressor", "diabetes", NUMBERS),
     "numbers + more rows, paper": ("DTSemNetRegressor", "diabetes", {**NUMBERS, "training": "paper"}),
     "numbers + checkpoint": ("DTSemNetRegressor", "pair", NUMBERS),
+    "classes, chosen": ("DTSemNetClassifier", "iris", {}),
+    "classes, chosen, few rows": ("DTSemNetClassifier", "few", {}),
+    "classes, chosen, depth 3": ("DTSemNetClassifier", "wine", {**CHOSEN, "max_depth": 3}),
+    "classes, chosen, two jobs": ("DTSemNetClassifier", "wine", {**CHOSEN, "n_jobs": 2}),
+    "classes, chosen, categories": ("DTSemNetClassifier", "mixed", CHOSEN),
+    "classes, chosen, magnitudes": ("DTSemNetClassifier", "magnitudes", CHOSEN),
+    "classes, chosen, pruned": ("DTSemNetClassifier", "float32", {**CHOSEN, "min_samples_leaf": 9, "ccp_alpha": 0.01}),
+    "classes, chosen + weights": ("DTSemNetClassifier", "iris", CHOSEN),
+    "classes, chosen + validation rows": ("DTSemNetClassifier", "iris", CHOSEN),
+    "classes, chosen + checkpoint": ("DTSemNetClassifier", "iris", CHOSEN),
+    "numbers, chosen": ("DTSemNetRegressor", "diabetes", {}),
+    "numbers, chosen, ties": ("DTSemNetRegressor", "ties", CHOSEN),
+    "numbers, chosen, constant leaves": ("DTSemNetRegressor", "diabetes", {**CHOSEN, "leaf": "constant"}),
+    "numbers, chosen, two outputs": ("DTSemNetRegressor", "pair", CHOSEN),
+    "numbers, chosen, categories": ("DTSemNetRegressor", "mixed numbers", CHOSEN),
+    "numbers, chosen + weights": ("DTSemNetRegressor", "diabetes", CHOSEN),
 }  # fmt: skip
 
 RIVALS = {

@@ -38,8 +38,12 @@ def run(
     ] = None,
     target: Annotated[str | None, typer.Option(help="Column to predict.", metavar="COLUMN")] = None,
     depth: Annotated[
-        int | None, typer.Option(help="Splits on each path: 4 by default, 2 for iris.", min=0, max=20, metavar="N")
+        int | None,
+        typer.Option(help="Most splits on a path; by default the fit finds the depth.", min=0, max=20, metavar="N"),
     ] = None,
+    effort: Annotated[
+        int, typer.Option(help="0: a few starts of one depth, in a tenth of the time.", min=0, max=1, metavar="N")
+    ] = 1,
     out: Annotated[Path, typer.Option(help="Model file to write.", metavar="FILE")] = Path("model.json"),
     task: Annotated[
         Literal["auto", "classification", "regression"], typer.Option(help="auto: decided by the target.")
@@ -94,7 +98,7 @@ def run(
         for text in table.train.remarks:
             remark(text)
         options: dict[str, Any] = {
-            "max_depth": depth if depth is not None else 2 if data is None else 4,
+            "max_depth": depth, "effort": effort,
             "n_init": n_init or "auto", "max_iter": epochs, "l1": l1, "n_jobs": jobs, "random_state": seed,
             "verbose": int(not quiet and not as_json and sys.stderr.isatty()),
         }  # fmt: skip
