@@ -33,6 +33,8 @@ MODELS = (
     "wide",
     "margin class",
     "mixed margin",
+    "filled class",
+    "mixed filled",
 )
 """Models that every export is tried on."""
 
@@ -158,6 +160,10 @@ def make_model(kind: str, seed: int = 0) -> Model:
     rng = np.random.default_rng(seed)
     topology = Topology([]) if kind == "one leaf" else _ragged(rng, 12)
     columns = _mixed_columns() if kind.startswith("mixed") else [Column(name) for name in ODD_NAMES]
+    if kind == "filled class":
+        columns = [Column(name, missing="fill", fill=0.3 * j - 1.1) for j, name in enumerate(ODD_NAMES)]
+    if kind == "mixed filled":
+        columns = _filled_columns()
     if kind == "wide":
         columns = [Column(f"pixel {j}") for j in range(70)]
     if kind == "tanh":
@@ -167,7 +173,7 @@ def make_model(kind: str, seed: int = 0) -> Model:
     weight = rng.normal(size=(n_splits, d)) * (rng.random((n_splits, d)) < 0.8)
     bias = rng.normal(size=n_splits)
     names: dict[str, Any] = {"feature_names": encoder.feature_names}
-    if kind in ("class", "mixed class", "one leaf", "wide") or "margin" in kind:
+    if kind in ("class", "mixed class", "filled class", "one leaf", "wide") or "margin" in kind:
         value = rng.dirichlet(np.ones(4), n_leaves)
         probability = None
         if "margin" in kind:
@@ -199,6 +205,19 @@ def _mixed_columns() -> list[Column]:
         Column("rooms", categories=[1, 2, 3]),
         Column("income", center=1000.0, scale=0.001, lower=-5.0, upper=5.0),
         Column("weight", missing="indicator", fill=-1.0, center=70.0, scale=0.1),
+        Column("plain"),
+    ]
+
+
+def _filled_columns() -> list[Column]:
+    return [
+        Column("age", missing="fill", fill=0.7),
+        Column("colour", categories=["red", "it's", ""], missing="fill", fill="it's"),
+        Column("rooms", categories=[1, 2, 3], missing="fill", fill=3),
+        Column("income", missing="fill", fill=-1.3, center=0.1, scale=0.3, lower=-0.4),
+        Column("weight", missing="fill", fill=1.2, center=0.4, scale=1.7),
+        Column("plan", categories=["a", "b"]),
+        Column("visits", missing="indicator", fill=1.1),
         Column("plain"),
     ]
 

@@ -56,7 +56,7 @@ def test_what_was_decided_is_said(run: Run) -> None:
     assert list(columns) == ["age", "city", "visits", "number"]
     assert columns["city"].categories == ("7", "Bergen", "Oslo")
     assert columns["city"].missing == columns["visits"].missing == "indicator"
-    assert columns["age"].missing is None
+    assert (columns["age"].missing, columns["age"].fill) == ("fill", 51.5)
 
 
 def test_parquet_gives_the_tree_of_csv(run: Run) -> None:

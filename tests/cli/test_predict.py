@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from cli.conftest import Run
 from dtsemnet import DTSemNetClassifier
 from dtsemnet.cli import app
-from dtsemnet.tree import Encoder, MarginProbability, Model, Topology, Tree
+from dtsemnet.tree import Column, Encoder, MarginProbability, Model, Topology, Tree
 from strategies import points, trees
 
 
@@ -82,6 +82,22 @@ def test_text_that_looks_like_a_number_is_text_where_training_had_text(run: Run)
     done = run("predict", "@people.json", "new.csv")
     assert "unknown" not in done.stderr
     assert len(done.stdout.splitlines()) == 3
+
+
+def test_missing_values_that_training_had_not_are_filled_and_said_once(run: Run) -> None:
+    columns = [Column("age", missing="fill", fill=41.5), Column("plan", ["a", "b"], missing="fill", fill="b")]
+    Model(Encoder(columns), Tree(Topology.complete(1), [[1.0, 0.0, 40.0]], [-81.0], [[1.0], [2.0]])).save("m.json")
+    pd.DataFrame({"age": [None, None, 1], "plan": ["a", None, "b"], "y": [1, 2, 1]}).to_csv("new.csv", index=False)
+    done = run("predict", "m.json", "new.csv", "--leaf")
+    assert done.stdout.split() == ["prediction,leaf", "1.0,0", "2.0,1", "1.0,0"]
+    said = [
+        "column 'age': 2 rows with missing values, of which training had none; read as 41.5.",
+        "column 'plan': 1 row with missing values, of which training had none; read as 'b'.",
+    ]
+    for words in (["predict", "m.json", "new.csv"], ["evaluate", "m.json", "new.csv", "--target", "y"]):
+        stderr = " ".join(run(*words).stderr.split())
+        assert [stderr.count(line) for line in said] == [1, 1]
+    assert "may be missing" not in run("info", "m.json").stdout
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
-from dtsemnet.estimators.encode import as_table, check_rows, fit_encoder
+from dtsemnet.estimators.encode import add_fills, as_table, check_rows, fit_encoder
 
 
 def fit(X, names=None, categorical_features="from_dtype", missing="indicator"):
@@ -63,11 +63,25 @@ def test_missing_values_are_refused_if_they_are_an_error(frame):
 
 
 def test_rows_are_checked_at_prediction():
-    encoder, _ = fit(np.array([[1.0], [2.0]]))
+    encoder, rows = fit(np.array([[1.0], [2.0]]))
     with pytest.raises(ValueError, match="NaN"):
         check_rows(encoder, np.array([[np.nan]]), None)
+    with pytest.warns(UserWarning, match="x0 \\(1 row\\)"):
+        assert np.isnan(check_rows(add_fills(encoder, rows.mean(axis=0)), np.array([[np.nan]]), None)).all()
+    assert check_rows(encoder, rows, None) is rows
     filled, _ = fit(np.array([[1.0], [np.nan]]))
     assert np.isnan(check_rows(filled, np.array([[np.nan]]), None)).all()
+
+
+def test_a_mean_beyond_the_doubles_stays_finite():
+    encoder, _ = fit(np.full((3, 1), 1.7976931348623157e308))
+    assert add_fills(encoder, np.array([np.inf])).columns[0].fill == 1.7976931348623157e308
+
+
+def test_a_warning_names_a_few_of_many_columns():
+    encoder, rows = fit(np.ones((2, 30)))
+    with pytest.warns(UserWarning, match=r"x0 \(2 rows\), .* x19 \(2 rows\) and 10 more columns; they"):
+        check_rows(add_fills(encoder, rows.mean(axis=0)), np.full((2, 30), np.nan), None)
 
 
 def test_lists_of_mixed_values_do_not_become_strings():

@@ -5,7 +5,8 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.model_selection import cross_val_score
 
 from dtsemnet import DTSemNetClassifier, DTSemNetRegressor, Model
 from dtsemnet.export import to_text
@@ -98,15 +99,106 @@ def test_columns_named_categorical_in_an_array():
     assert fitted.tree_.n_features == 5
 
 
-def test_missing_values_that_training_had_not_are_an_error():
-    X, y = np.random.default_rng(0).standard_normal((60, 3)), np.arange(60) % 2
-    fitted = DTSemNetClassifier(**QUICK).fit(X, y)
-    X[0, 1] = np.nan
-    with pytest.raises(ValueError, match="NaN"):
-        fitted.predict(X)
-    with pytest.raises(ValueError, match="NaN"):
-        DTSemNetClassifier(**QUICK, missing="error").fit(X, y)
-    assert DTSemNetClassifier(**QUICK).fit(X, y).tree_.n_features == 4
+def complete(n_rows=120):
+    frame, y = mixed(n_rows)
+    return frame.assign(age=frame["age"].fillna(30.0), colour=["red", "red", "blue"] * (n_rows // 3)), y
+
+
+def with_holes(frame):
+    """The first rows without ages, and one without a colour."""
+    holes = frame.head(4).copy()
+    holes.loc[:2, "age"] = np.nan
+    holes.loc[1, "colour"] = None
+    return holes
+
+
+HOLES = (
+    "X has missing values in columns that had none in training: age (3 rows), colour (1 row); they are filled with the "
+    "training mean or the most frequent category. Set missing='error' to refuse them."
+)
+
+
+def test_missing_values_that_training_had_not_are_filled_with_one_warning(tmp_path):
+    frame, y = complete()
+    fitted, holes = DTSemNetClassifier(**QUICK).fit(frame, y), with_holes(frame)
+    filled = holes.assign(age=holes["age"].fillna(frame["age"].mean()), colour=holes["colour"].fillna("red"))
+    assert "missing" not in to_text(fitted)
+    assert "missing" not in " ".join(fitted.tree_.feature_names)
+    for name in ("predict", "predict_proba", "predict_log_proba", "decision_function", "apply", "decision_path"):
+        with pytest.warns(UserWarning, match="had none in training") as caught:
+            answer = getattr(fitted, name)(holes)
+        assert [str(warning.message) for warning in caught] == [HOLES]
+        expected = getattr(fitted, name)(filled)
+        if name == "decision_path":
+            answer, expected = answer.toarray(), expected.toarray()
+        assert_array_equal(answer, expected)
+    fitted.save(tmp_path / "model.json")
+    assert_array_equal(Model.load(tmp_path / "model.json").predict(holes), fitted.predict(filled))
+    again = DTSemNetClassifier.load(tmp_path / "model.json")
+    with pytest.warns(UserWarning, match="age \\(3 rows\\)"):
+        assert_array_equal(again.predict(holes), fitted.predict(filled))
+
+
+def test_missing_values_are_refused_by_column_if_they_are_an_error(tmp_path):
+    frame, y = complete()
+    fitted, holes = DTSemNetClassifier(**QUICK, missing="error").fit(frame, y), with_holes(frame)
+    fitted.save(tmp_path / "model.json")
+    for estimator in (fitted, DTSemNetClassifier.load(tmp_path / "model.json")):
+        for name, rows in (("age", holes), ("colour", holes.assign(age=1.0))):
+            with pytest.raises(ValueError, match=f"missing values in column '{name}', which had none in training"):
+                estimator.predict(rows)
+    with pytest.raises(ValueError, match="missing values in column 'age'; fill them in"):
+        DTSemNetClassifier(**QUICK, missing="error").fit(holes, y[:4])
+    lenient = DTSemNetClassifier(**QUICK).fit(frame, y).set_params(missing="error")  # as the warning says
+    with pytest.raises(ValueError, match="column 'age'"):
+        lenient.predict(holes)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_missing_numbers_of_an_array_are_filled_with_the_mean(dtype):
+    X, y = np.random.default_rng(0).standard_normal((60, 3)).astype(dtype), np.arange(60) % 2
+    fitted, holes = DTSemNetRegressor(**QUICK).fit(X, y), X.copy()
+    holes[:2, 1] = np.nan
+    filled = holes.astype(float)
+    filled[:2, 1] = X[:, 1].astype(float).mean()
+    with pytest.warns(UserWarning, match="training: x1 \\(2 rows\\); they") as caught:
+        answer = fitted.predict(holes)
+    assert len(caught) == 1
+    assert_allclose(answer, fitted.predict(filled), rtol=1e-9)
+    with pytest.raises(ValueError, match="NaN or other missing values in column 'x1'"):
+        DTSemNetRegressor(**QUICK, missing="error").fit(X, y).predict(holes)
+    with pytest.raises(ValueError, match="NaN or other missing values in column 'x1'"):
+        DTSemNetRegressor(**QUICK, missing="error").fit(holes, y)
+    assert DTSemNetRegressor(**QUICK).fit(holes, y).tree_.n_features == 4
+
+
+def test_a_fill_does_not_depend_on_the_order_of_rows_and_counts_weights():
+    frame, y = complete()
+    weight = np.where(frame["colour"] == "blue", 3.0, 1.0)
+    weight[0] = 0.0
+    order = np.random.default_rng(1).permutation(len(frame))
+    again = np.repeat(order, weight[order].astype(int))
+    one = DTSemNetClassifier(**QUICK).fit(frame, y, sample_weight=weight)
+    other = DTSemNetClassifier(**QUICK).fit(frame.iloc[again], y[again])
+    assert one.model_.encoder == other.model_.encoder
+    assert one.model_.encoder.columns[1].fill == "blue"
+    assert_allclose(one.model_.encoder.columns[0].fill, np.average(frame["age"], weights=weight))
+
+
+def test_cross_validation_survives_folds_without_missing_values():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((90, 2))
+    y = (X[:, 0] > 0).astype(int)
+    X[0, 0] = np.nan  # in one fold alone
+    with pytest.warns(UserWarning, match="x0 \\(1 row\\)"):
+        scores = cross_val_score(DTSemNetClassifier(**QUICK), X, y, cv=3, error_score="raise")
+    assert (scores > 0.8).all()
+
+
+def test_validation_rows_may_have_holes():
+    frame, y = complete()
+    with pytest.warns(UserWarning, match="age"):
+        DTSemNetClassifier(**QUICK).fit(frame, y, X_val=with_holes(frame), y_val=y[:4])
 
 
 def test_constant_columns_and_wild_scales():

@@ -8,7 +8,7 @@ export function pack(numbers, shape) {
 
 export function number(name, fields = {}) {
   const affine = { fill: 0, center: 0, scale: 1, lower: null, upper: null };
-  return { name, categories: null, missing: false, ...affine, low: 0, high: 1, start: 0, whole: false, ...fields };
+  return { name, categories: null, missing: null, ...affine, low: 0, high: 1, start: 0, whole: false, ...fields };
 }
 
 export function categorical(name, categories, fields = {}) {

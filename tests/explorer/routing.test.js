@@ -7,7 +7,7 @@ import { categorical, describe, feature, number, pack } from "./model.fixture.js
 const MIXED = readModel(
   describe(
     [
-      number("age", { missing: true, fill: 40, center: 10, scale: 0.5, upper: 20 }),
+      number("age", { missing: "indicator", fill: 40, center: 10, scale: 0.5, upper: 20 }),
       categorical("colour", ["red", "blue"]),
     ],
     [
@@ -41,6 +41,30 @@ test("numbers are filled, scaled and clipped; categories become 0 and 1", () => 
   assert.deepEqual(features([14, 1]), [2, 0, 0, 1]);
   assert.deepEqual(features([NaN, 0]), [15, 1, 1, 0]);
   assert.deepEqual(features([1e9, -1]), [20, 0, 0, 0]);
+});
+
+test("a column that only fills in reads a missing value as its fill", () => {
+  const model = readModel(
+    describe(
+      [
+        number("age", { missing: "fill", fill: 40, center: 10, scale: 0.5 }),
+        categorical("colour", ["red", "blue"], { missing: "fill", fill: 1 }),
+      ],
+      [
+        feature("age", 0),
+        feature("colour = red", 1, "category", { category: "red" }),
+        feature("colour = blue", 1, "category", { category: "blue" }),
+      ],
+      [[~0, ~1]],
+      [[1, 0, 0]],
+      [-2],
+      [10, 20],
+    ),
+  );
+  const features = (row) => [...encode(model, row).features];
+  assert.deepEqual(features([NaN, NaN]), [15, 0, 1]);
+  assert.deepEqual(features([14, 0]), [2, 1, 0]);
+  assert.deepEqual(features([14, -1]), [2, 0, 0]);
 });
 
 test("a score above 0 goes right, a tie goes left", () => {

@@ -103,6 +103,8 @@ MIXED = Encoder(
         Column("plain"),
         Column("grade", categories=[1, 2, 3], missing="indicator"),
         Column("colour", categories=["red", "blue"]),
+        Column("dose", missing="fill", fill=0.3, scale=1.1),
+        Column("plan", categories=["a", "b"], missing="fill", fill="b"),
     ]
 )
 
@@ -113,7 +115,9 @@ def random_codes(rng, n_rows: int) -> np.ndarray:
     numbers[rng.random(n_rows) < 0.3, 0] = np.nan
     numbers[: n_rows // 4, 1:] = rng.choice(EXTREMES, size=(n_rows // 4, 2))
     grade = rng.choice([-1, 0, 1, 2, np.nan], size=n_rows)
-    return np.column_stack([numbers, grade, rng.integers(-1, 2, size=n_rows)])
+    dose = np.where(rng.random(n_rows) < 0.3, np.nan, rng.normal(size=n_rows))
+    plan = rng.choice([-1, 0, 1, np.nan], size=n_rows)
+    return np.column_stack([numbers, grade, rng.integers(-1, 2, size=n_rows), dose, plan])
 
 
 def from_codes(codes: np.ndarray) -> list[list]:
@@ -126,8 +130,10 @@ def from_codes(codes: np.ndarray) -> list[list]:
             plain,
             None if np.isnan(grade) else grades[int(grade)],
             colours[int(colour)],
+            None if np.isnan(dose) else dose,
+            None if np.isnan(plan) else {-1: "c", 0: "a", 1: "b"}[int(plan)],
         ]
-        for age, size, plain, grade, colour in codes
+        for age, size, plain, grade, colour, dose, plan in codes
     ]
 
 
@@ -157,7 +163,7 @@ def test_rows_in_the_page_are_those_of_the_data(open_page, tmp_path):
     rng = np.random.default_rng(9)
     model = Model(MIXED, random_tree(rng, 3, MIXED.n_features, 1))
     X = from_codes(random_codes(rng, 60)[15:30])
-    table = np.empty((len(X), 5), dtype=object)
+    table = np.empty((len(X), MIXED.n_columns), dtype=object)
     table[:] = X
     browser = open_page(to_html(model, tmp_path / "page.html", table))
     for number, leaf in enumerate(model.apply(table)):

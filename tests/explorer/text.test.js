@@ -17,7 +17,7 @@ const MODEL = readModel(
     [
       number("age", { center: 10, scale: 0.5 }),
       number("size"),
-      categorical("colour", ["red", "blue"], { missing: true }),
+      categorical("colour", ["red", "blue"], { missing: "indicator" }),
     ],
     [
       feature("age", 0, "number", { scale: 0.5, shift: -5 }),
@@ -63,7 +63,7 @@ test("a split on one number is solved for it", () => {
 });
 
 test("a missing number counts as 0, and what is filled in joins its indicator", () => {
-  const columns = [number("age", { missing: true, fill: 40, center: 10, scale: 0.5 }), number("size")];
+  const columns = [number("age", { missing: "indicator", fill: 40, center: 10, scale: 0.5 }), number("size")];
   const features = [
     feature("age", 0, "number", { scale: 0.5, shift: -5 }),
     feature("age missing", 0, "missing", { fill: 40 }),
@@ -78,6 +78,10 @@ test("a missing number counts as 0, and what is filled in joins its indicator", 
   assert.equal(text([2, -40, 0], 0), "age > 10 and not missing");
   assert.equal(text([0, 1, 0], -0.5), "age is missing");
   assert.equal(text([0, 1, 0], -0.5, false), "age is not missing");
+  const filled = readModel(
+    describe([number("age", { missing: "fill", fill: 40 })], [feature("age", 0)], [], [], [], [0]),
+  );
+  assert.equal(questionText(filled, readEquation(filled, Float64Array.of(2), 0, -20), true), "age > 10");
 });
 
 test("a split on the categories of one column names them", () => {

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from dtsemnet.tree import Column, Encoder, MarginProbability, Model, TanhScale, Topology, Tree, load_document, read
 from dtsemnet.tree.file import dumps, loads, save, schema
-from strategies import probabilities, trees, wild_trees
+from strategies import make_model, probabilities, trees, wild_trees
 
 VALIDATOR = jsonschema.Draft202012Validator(schema())
 
@@ -32,13 +32,17 @@ def full_model():
     return Model(Encoder(columns), tree, TanhScale(-1.0, 2.0))
 
 
+def filled_model():
+    return make_model("mixed filled")
+
+
 def sure_model():
     tree = Tree(Topology.complete(1), [[0.1]], [0.0], [[0.9, 0.1], [0.2, 0.8]], class_names=["no", "yes"])
     return Model(Encoder.identity(["size"]), tree, probability=MarginProbability(0.1, 2.0, 0.05))
 
 
 def models(tree):
-    return [tree, Model(Encoder.identity(tree.feature_labels), tree), full_model()]
+    return [tree, Model(Encoder.identity(tree.feature_labels), tree), full_model(), filled_model()]
 
 
 @given(st.one_of(trees(), wild_trees()))
@@ -64,6 +68,24 @@ def test_margin_probabilities_make_a_model_of_version_2(tree, probability):
     del document["probability"]
     assert loads(json.dumps(document)) == tree
     assert json.loads(dumps(Model.of(tree)))["version"] == 1
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from(["red", 1, 2.5, False]))
+def test_columns_that_fill_missing_values_make_a_file_of_version_2(number, category):
+    columns = [Column("age", missing="fill", fill=number)]
+    columns += [Column("plan", categories=["red", 1, 2.5, False], missing="fill", fill=category)]
+    model = Model(Encoder(columns), Tree(Topology([]), np.empty((0, 5)), [], [[0.0]]))
+    document = json.loads(dumps(model))
+    VALIDATOR.validate(document)
+    assert document["version"] == 2
+    assert loads(dumps(model)) == model
+    document["version"] = 1
+    with pytest.raises(ValueError, match=r"encoder\.columns\[0\]\.missing: 'fill' is unknown in version 1"):
+        loads(json.dumps(document))
+    document["version"] = 2
+    document["encoder"]["columns"][1]["fill"] = "mauve"
+    with pytest.raises(ValueError, match=r"encoder\.columns\[1\]: fill must be one of the categories"):
+        loads(json.dumps(document))
 
 
 @pytest.mark.parametrize("name", ["dry_bean", "lunar_lander"])

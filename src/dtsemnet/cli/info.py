@@ -89,7 +89,7 @@ def _show(facts: dict[str, Any]) -> None:
 def _kind(column: dict[str, Any]) -> str:
     n = column["categories"]
     kind = "number" if n is None else "1 category" if n == 1 else f"{n:,} categories"
-    return kind + (", may be missing" if column["missing"] else "")
+    return kind + (", may be missing" if column["missing"] == "indicator" else "")
 
 
 def _cell(value: Any) -> str:

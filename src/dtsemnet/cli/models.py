@@ -14,7 +14,7 @@ from typing import Any
 from dtsemnet.arrays import Array
 from dtsemnet.cli.output import counted, quoted, remark
 from dtsemnet.cli.tables import pick, read_table, take_target
-from dtsemnet.tree import Document, Model, load_document
+from dtsemnet.tree import Column, Document, Model, load_document
 
 __all__ = ["Loaded", "ModelRows", "load"]
 
@@ -75,12 +75,7 @@ class Loaded:
                 remark(line)
         X = self._columns(frame, path)
         for column in model.encoder.columns:
-            known = X[column.name].isna() | X[column.name].isin(list(column.categories or []))
-            if column.categories and not known.all():
-                unknown = X.loc[~known, column.name]
-                some = ", ".join(quoted(value) for value in unknown.unique()[:3])
-                rows = counted(len(unknown), "row")
-                remark(f"column {quoted(column.name)}: {rows} with values unknown to the model ({some}).")
+            _remark_values(column, X[column.name])
         return ModelRows(whole, X, y)
 
     def _columns(self, frame: Any, path: Path) -> Any:
@@ -91,6 +86,21 @@ class Loaded:
             remark("the model has no column names; the columns of the table are read in their order.")
             return frame.set_axis(names, axis=1)
         return pick(frame, names, path)
+
+
+def _remark_values(column: Column, values: Any) -> None:
+    """Say which values of a column the model has not met in training: other categories, or missing ones."""
+    absent = values.isna()
+    known = absent | values.isin(list(column.categories or []))
+    if column.categories and not known.all():
+        unknown = values[~known]
+        some = ", ".join(quoted(value) for value in unknown.unique()[:3])
+        rows = counted(len(unknown), "row")
+        remark(f"column {quoted(column.name)}: {rows} with values unknown to the model ({some}).")
+    if absent.any() and column.fills_missing:
+        rows = counted(int(absent.sum()), "row")
+        fill = quoted(column.fill) if column.categories else f"{column.fill:.4g}"
+        remark(f"column {quoted(column.name)}: {rows} with missing values, of which training had none; read as {fill}.")
 
 
 def load(path: Path) -> Loaded:

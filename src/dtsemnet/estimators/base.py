@@ -28,7 +28,7 @@ from sklearn.utils.validation import (
 
 from dtsemnet.arrays import Array, Bools, Floats, Ints
 from dtsemnet.estimators import persistence
-from dtsemnet.estimators.encode import as_table, check_rows, fit_encoder
+from dtsemnet.estimators.encode import add_fills, as_table, check_rows, fit_encoder
 from dtsemnet.estimators.persistence import Rule, check_parameters
 from dtsemnet.fit.conformal import CrossFit
 from dtsemnet.fit.data import Sample, Scaling, TrainingData, merge
@@ -127,9 +127,12 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         previous = getattr(self, "model_", None) if getattr(self, "warm_start", False) else None
         encoder, rows = self._new_encoder(X) if previous is None else (previous.encoder, self._encoded(X))
         sample = self._sample(rows, y, sample_weight, "sample_weight", reset=True, classes=classes)
+        scaling = Scaling.of(sample)
+        if previous is None and self.missing == "indicator":
+            encoder = add_fills(encoder, scaling.center)
         held = self._validation(encoder, *validation)
         previous_tree = None if previous is None else previous.tree
-        data = TrainingData(sample, held, encoder.feature_names, self._class_names(), Scaling.of(sample), previous_tree)
+        data = TrainingData(sample, held, encoder.feature_names, self._class_names(), scaling, previous_tree)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         tree = self._fit_tree(data, np.random.default_rng(seed))
         self._set_fitted(encoder, tree, data)

@@ -3,27 +3,34 @@
 Arrays of numbers stay as they are. A column of strings or categories becomes one
 0/1 feature for each category seen in training; a category that was not seen gives
 zeros only. In a column with missing numbers the mean takes their place, and a
-second feature is 1 if the number is missing. The encoder is part of the model: it
-is saved, shown and exported with the tree.
+second feature is 1 if the number is missing. If the first missing value of a column
+comes at prediction, no tree has learned what it means: the training mean or the
+most frequent category takes its place, and a warning says so. The encoder is part
+of the model: it is saved, shown and exported with the tree.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, NoReturn
 
 import numpy as np
 import scipy.sparse
+from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import check_array
 
-from dtsemnet.arrays import Array, Floats
+from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.tree import Column, Encoder
 from dtsemnet.tree.encoder import as_array, is_missing
 
-__all__ = ["as_table", "check_rows", "fit_encoder"]
+__all__ = ["add_fills", "as_table", "check_rows", "fit_encoder"]
 
 MAX_CATEGORIES = 1000
 """A column with more categories than this looks like an identifier."""
+
+_SHOWN = 20  # columns that a warning names
 
 
 def as_table(X: Any) -> Any:
@@ -63,31 +70,100 @@ def fit_encoder(
     return encoder, encoder.transform(_object_array(given))
 
 
+def add_fills(encoder: Encoder, mean: Floats) -> Encoder:
+    """Let columns without missing values in training fill those that come later.
+
+    ``mean`` holds the mean of each feature over the training rows. It is the fill of a number, and the largest mean
+    among the 0/1 features of a column is that of its most frequent category.
+
+    Examples
+    --------
+    >>> encoder = Encoder([Column("age"), Column("colour", categories=["red", "blue"])])
+    >>> [column.fill for column in add_fills(encoder, np.array([40.0, 0.3, 0.7])).columns]
+    [40.0, 'blue']
+    """
+    columns = []
+    for column, part in zip(encoder.columns, encoder.features_of_column):
+        if column.missing is None:
+            fill: Any = _rounded(mean[part.start])
+            if column.categories is not None:
+                fill = column.categories[int(mean[part].argmax())]
+            column = replace(column, missing="fill", fill=fill)
+        columns.append(column)
+    return Encoder(columns)
+
+
 def check_rows(encoder: Encoder, X: Any, estimator: Any) -> Array:
-    """Check the values of a table at prediction, and return it as an array that ``encoder.transform`` reads."""
-    if any(column.categories is not None for column in encoder.columns):
-        return _object_array(_columns_of(X))
-    return _numbers(X, any(column.missing for column in encoder.columns), estimator)
+    """Check the values of a table at prediction, and return it as an array that ``encoder.transform`` reads.
 
-
-def _numbers(X: Any, allow_missing: bool, estimator: Any) -> Array:
-    finite = "allow-nan" if allow_missing else True
-    rows: Array = check_array(
-        X, dtype=(np.float64, np.float32), ensure_all_finite=finite, estimator=estimator, input_name="X"
-    )
+    Missing values in columns that had none in training are refused or, with a warning, left to the encoder to fill.
+    """
+    if encoder.is_numeric:
+        rows, absent = _numbers(X, estimator)
+    else:
+        given = _columns_of(X)
+        rows, absent = _object_array(given), np.array([is_missing(values).sum() for values in given])
+    if absent.any():
+        _judge_missing(encoder, absent, refuses=getattr(estimator, "missing", None) == "error")
     return rows
 
 
+def _rounded(mean: float) -> float:
+    """A mean to twelve digits: the others are rounding noise, and would have to be read in files and exports."""
+    largest = np.finfo(np.float64).max
+    return float(np.clip(float(f"{mean:.12g}"), -largest, largest))
+
+
+def _judge_missing(encoder: Encoder, absent: Ints, *, refuses: bool) -> None:
+    """Refuse missing values, or warn of those that are filled; ``absent`` counts them in each column."""
+    filled = []
+    for column, count in zip(encoder.columns, absent.tolist()):
+        if not count or column.has_indicator:
+            continue
+        if refuses or (column.missing is None and column.categories is None):
+            raise ValueError(
+                f"Input X contains NaN or other missing values in column {column.name!r}, which had none in training; "
+                "fill them in, or fit with missing='indicator'."
+            )
+        if column.fills_missing:
+            filled.append(f"{column.name} ({count} row{'s' * (count != 1)})")
+    if filled:
+        shown = ", ".join(filled[:_SHOWN]) + f" and {len(filled) - _SHOWN} more columns" * (len(filled) > _SHOWN)
+        warnings.warn(
+            f"X has missing values in columns that had none in training: {shown}; they are filled with the training "
+            "mean or the most frequent category. Set missing='error' to refuse them.",
+            UserWarning,
+            stacklevel=5,
+        )
+
+
+def _numbers(X: Any, estimator: Any) -> tuple[Array, Ints]:
+    """Check a table of numbers; return it with the number of missing values in each column."""
+    rows: Array = check_array(
+        X, dtype=(np.float64, np.float32), ensure_all_finite=False, estimator=estimator, input_name="X"
+    )
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(rows.sum()):  # so is every value, and most tables need no closer look
+            return rows, np.zeros(rows.shape[1], dtype=np.int64)
+    assert_all_finite(rows, allow_nan=True, input_name="X")
+    return rows, np.isnan(rows).sum(axis=0)
+
+
 def _fit_numbers(X: Any, names: Sequence[str], missing: str, estimator: Any) -> tuple[Encoder, Array]:
-    rows = _numbers(X, missing == "indicator", estimator)
-    # The sum is NaN exactly if some value is, so most tables need no closer look.
-    looks = missing == "indicator" and np.isnan(rows.sum())
-    absent: Array = np.asarray(np.isnan(rows).any(axis=0) if looks else np.zeros(rows.shape[1], bool))
+    rows, absent = _numbers(X, estimator)
+    if missing == "error" and absent.any():
+        _refuse_missing(names[int(np.flatnonzero(absent)[0])])
     encoder = Encoder(
         _filled_column(name, rows[:, j].astype(np.float64)) if absent[j] else Column(name)
         for j, name in enumerate(names)
     )
     return encoder, encoder.transform(rows)
+
+
+def _refuse_missing(name: str) -> NoReturn:
+    raise ValueError(
+        f"Input X contains NaN or other missing values in column {name!r}; fill them in, or set missing='indicator'."
+    )
 
 
 def _filled_column(name: str, values: Floats) -> Column:
@@ -101,16 +177,14 @@ def _number_column(name: str, values: Array, missing: str) -> Column:
     if not absent.any():
         return Column(name)
     if missing == "error":
-        raise ValueError(f"Input X contains NaN in column {name!r}; fill it in, or set missing='indicator'.")
+        _refuse_missing(name)
     return _filled_column(name, values[~absent].astype(np.float64))
 
 
 def _category_column(name: str, values: Array, missing: str) -> Column:
     absent = is_missing(values)
     if absent.any() and missing == "error":
-        raise ValueError(
-            f"Input X contains missing values in column {name!r}; fill them in, or set missing='indicator'."
-        )
+        _refuse_missing(name)
     seen = {_plain(value) for value in values[~absent]}
     if len(seen) > MAX_CATEGORIES:
         raise ValueError(

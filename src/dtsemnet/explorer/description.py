@@ -5,9 +5,9 @@ It has these fields. Arrays are written by :func:`pack`.
 ==============  ==========================================================================================
 ``title``       text at the top of the page
 ``kind``        "classifier" or "regressor"
-``columns``     for each column of the input: ``name``; ``categories`` (texts) or null; ``missing``, whether the
-                encoder has an indicator; ``fill``, ``center``, ``scale``, ``lower``, ``upper`` as in
-                :class:`~dtsemnet.tree.Column`; for numbers ``low``, ``high`` and ``start``, the ends of the slider
+``columns``     for each column of the input: ``name``; ``categories`` (texts) or null; ``missing``, ``fill``,
+                ``center``, ``scale``, ``lower``, ``upper`` as in :class:`~dtsemnet.tree.Column`, but a fill that is a
+                category by its position; for numbers ``low``, ``high`` and ``start``, the ends of the slider
                 and its first value, and ``whole``, whether all values are whole numbers
 ``features``    for each feature of the tree: ``label``, ``column``, and ``spread``, its standard deviation in X; if
                 they differ from those of a plain number also ``term``, ``kind``, ``category``, ``scale``,
@@ -32,7 +32,7 @@ It has these fields. Arrays are written by :func:`pack`.
 The page folds affine columns into raw units for reading, and repeats the encoder and the tree
 themselves for routing. It knows a row as one number per column: the number itself, the position
 of its category, -1 for a category that the encoder does not know, NaN for a missing value. So it
-holds what the encoder can tell apart, and nothing else.
+holds what the encoder reads, and nothing else.
 """
 
 from __future__ import annotations
@@ -201,9 +201,11 @@ def _columns(model: Model, rows: GivenRows | None) -> list[dict[str, Any]]:
         entry: dict[str, Any] = {
             "name": column.name,
             "categories": None if column.categories is None else [str(category) for category in column.categories],
-            "missing": column.missing is not None,
+            "missing": column.missing,
         }
         entry |= {field: getattr(column, field) for field in ("fill", "center", "scale", "lower", "upper")}
+        if column.categories is not None and column.fills_missing:
+            entry["fill"] = column.fill_code
         if column.categories is None:
             values = np.empty(0) if rows is None else rows.column[:, index].astype(np.float64)
             weight = view.weight[:, model.encoder.features_of_column[index].start]
@@ -272,7 +274,7 @@ def _read_column(column: Column, values: Array) -> Floats:
         return numbers
     code = {category: k for k, category in enumerate(column.categories)}
     numbers[~missing] = [code.get(value, -1) for value in values[~missing].tolist()]
-    # Without an indicator a missing category is what an unknown one is: all zeros.
+    # If the encoder does nothing for missing categories, one is what an unknown category is: all zeros.
     return numbers if column.missing is not None else np.where(missing, -1.0, numbers)
 
 

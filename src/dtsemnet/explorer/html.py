@@ -108,10 +108,10 @@ def _check_shape(image_shape: Any, model: Model) -> tuple[int, int]:
         raise ValueError(f"image_shape must be (height, width), got {image_shape!r}.") from None
     if min(height, width) < 1 or height * width != len(columns):
         raise ValueError(f"image_shape {height} x {width} does not fit {len(columns)} columns, one per pixel.")
-    other = [column.name for column in columns if column.categories is not None or column.missing is not None]
+    other = [column.name for column in columns if column.categories is not None or column.has_indicator]
     if other:
         raise ValueError(
-            f"image_shape needs columns of numbers that are never missing, but {other[0]!r} is not one; "
+            f"image_shape needs columns of numbers that were never missing, but {other[0]!r} is not one; "
             "leave image_shape out."
         )
     return height, width

@@ -4,10 +4,11 @@ An encoder is a tuple of columns. A numeric column gives the feature
 
     clip((x - center) * scale, lower, upper)
 
-in float64, each operation rounded once. With ``missing="indicator"`` it gives a second feature
-that is 1 if ``x`` is missing; the first feature then takes ``fill`` for ``x``. A categorical
-column gives one 0/1 feature per category, all 0 for a value that it does not know. Missing is
-``None``, NaN, or the null of a data frame.
+in float64, each operation rounded once. A categorical column gives one 0/1 feature per category,
+all 0 for a value that it does not know. Missing is ``None``, NaN, or the null of a data frame.
+With ``missing="fill"`` the column reads ``fill``, a number or a category, in place of a missing
+value. With ``missing="indicator"`` it gives one more feature, its last, that is 1 if the value is
+missing; a missing number is read as ``fill``, too, and a missing category gives zeros.
 
 ``encoder.features`` lists the features with the column that each comes from: read them there
 instead of counting columns. ``encoder.read_columns`` and ``encoder.read_row`` read a table by
@@ -43,11 +44,12 @@ class Column:
         Name of the column.
     categories : sequence of str, int, float or bool, optional
         Makes the column categorical: one 0/1 feature per category, matched by equality.
-    missing : "indicator", optional
-        Adds a feature that is 1 if the value is missing. Without it a missing number is an error, and a missing
-        category gives zeros.
-    fill : float, default=0.0
-        Replaces missing numbers, before the affine map.
+    missing : {"indicator", "fill"}, optional
+        What is done with missing values. "indicator" adds a feature that is 1 if the value is missing. "fill" only
+        replaces it: that is for values that training did not have. By default a missing number is an error, and a
+        missing category gives zeros.
+    fill : float or one of the categories, default=0.0
+        Replaces missing numbers, before the affine map; with ``missing="fill"`` also missing categories.
     center, scale : float, default=0.0, 1.0
         The affine map ``(x - center) * scale``.
     lower, upper : float, optional
@@ -59,12 +61,14 @@ class Column:
     ('colour=red', 'colour=blue')
     >>> Column("age", missing="indicator", fill=40.0).feature_names
     ('age', 'age missing')
+    >>> Column("age", missing="fill", fill=40.0).feature_names
+    ('age',)
     """
 
     name: str
     categories: tuple[Scalar, ...] | None = None
     missing: str | None = None
-    fill: float = 0.0
+    fill: Any = 0.0
     center: float = 0.0
     scale: float = 1.0
     lower: float | None = None
@@ -74,9 +78,13 @@ class Column:
         scalars("name", [self.name])
         if not isinstance(self.name, str):
             raise TypeError(f"name must be a str, got {self.name!r}; convert it by str.")
-        if self.missing not in (None, "indicator"):
-            raise ValueError(f"missing must be None or 'indicator', got {self.missing!r} in column {self.name!r}.")
-        for field in ("fill", "center", "scale", "lower", "upper"):
+        if self.missing not in (None, "indicator", "fill"):
+            raise ValueError(
+                f"missing must be None, 'indicator' or 'fill', got {self.missing!r} in column {self.name!r}."
+            )
+        fills_category = self.fills_missing and self.categories is not None
+        numbers = ("center", "scale", "lower", "upper")
+        for field in numbers if fills_category else ("fill", *numbers):
             given = getattr(self, field)
             if given is None and field in ("lower", "upper"):
                 continue
@@ -89,24 +97,49 @@ class Column:
             raise ValueError(f"lower must not exceed upper, got {self.lower} > {self.upper} in column {self.name!r}.")
         if self.categories is not None:
             object.__setattr__(self, "categories", scalars("categories", self.categories))
-            if (self.fill, self.center, self.scale, self.lower, self.upper) != (0.0, 0.0, 1.0, None, None):
-                raise ValueError(f"column {self.name!r} has categories, so it takes no fill, center, scale or bounds.")
+            if (self.center, self.scale, self.lower, self.upper) != (0.0, 1.0, None, None):
+                raise ValueError(f"column {self.name!r} has categories, so it takes no center, scale or bounds.")
+            if fills_category:
+                object.__setattr__(self, "fill", self.categories[self.fill_code])
+            elif self.fill != 0.0:
+                raise ValueError(f"column {self.name!r} has categories, so it takes a fill only with missing='fill'.")
 
     @property
     def feature_names(self) -> tuple[str, ...]:
         """Names of the features, as trees and model files store them; readers see :attr:`Feature.label` instead."""
         names = [self.name] if self.categories is None else [f"{self.name}={value}" for value in self.categories]
-        return tuple(names + [f"{self.name} missing"] * (self.missing is not None))
+        return tuple(names + [f"{self.name} missing"] * self.has_indicator)
+
+    @property
+    def has_indicator(self) -> bool:
+        """Whether the column gives a feature that is 1 if the value is missing."""
+        return self.missing == "indicator"
+
+    @property
+    def fills_missing(self) -> bool:
+        """Whether the column reads a missing value as its fill, and nothing else tells the two apart."""
+        return self.missing == "fill"
+
+    @property
+    def fill_code(self) -> int:
+        """Position of the fill among the categories."""
+        categories = list(self.categories or ())
+        if self.fill not in categories:
+            raise ValueError(
+                f"fill must be one of the categories of column {self.name!r}, such as {categories[:3]}, "
+                f"got {self.fill!r}."
+            )
+        return categories.index(self.fill)
 
     @property
     def is_identity(self) -> bool:
-        """Whether the column passes its numbers on unchanged."""
+        """Whether the column passes its numbers on unchanged; it may fill missing ones."""
         return self.is_affine and self.center == 0.0 and self.scale == 1.0
 
     @property
     def is_affine(self) -> bool:
-        """Whether the column gives one feature, by an affine map: not clipped, never missing."""
-        return self.categories is None and self.missing is None and not self.is_clipped
+        """Whether the column gives one feature, by an affine map: not clipped, with no indicator beside it."""
+        return self.categories is None and not self.has_indicator and not self.is_clipped
 
     @property
     def is_clipped(self) -> bool:
@@ -257,7 +290,7 @@ class Encoder(Value):
             kinds: list[tuple[FeatureKind, Scalar | None]] = [("number", None)]
             if column.categories is not None:
                 kinds = [("category", category) for category in column.categories]
-            if column.missing is not None:
+            if column.has_indicator:
                 kinds.append(("missing", None))
             for kind, category in kinds:
                 features.append(Feature(len(features), column, column_index, kind, category))
@@ -276,7 +309,7 @@ class Encoder(Value):
 
     @cached_property
     def is_identity(self) -> bool:
-        """Whether every column passes its numbers on unchanged."""
+        """Whether every column passes its numbers on unchanged; columns may fill missing ones."""
         return all(column.is_identity for column in self.columns)
 
     @cached_property
@@ -295,15 +328,14 @@ class Encoder(Value):
         Returns
         -------
         ndarray of float64, shape (n_samples, n_features)
-            ``X`` itself if the encoder is the identity and ``X`` an array of numbers.
+            ``X`` itself if the encoder is the identity and ``X`` an array of numbers, none of which it must fill.
         """
         if not hasattr(X, "columns"):
             X = self._check_shape(as_array(X))
-            if X.dtype.kind in "fiub" and self.is_numeric:
-                if self.is_identity:
-                    return X
-                if not any(column.missing for column in self.columns):
-                    return self._transform_numbers(X)
+            one_each = self.is_numeric and self.n_features == self.n_columns  # no indicators
+            if X.dtype.kind in "fiub" and one_each:
+                X = self.fill_missing(X)
+                return X if self.is_identity else self._transform_numbers(X)
         given = self.read_columns(X)
         features = np.empty((len(given[0]), self.n_features))
         for column, values, part in zip(self.columns, given, self.features_of_column):
@@ -315,6 +347,27 @@ class Encoder(Value):
             encode = _encode_numbers if column.categories is None else _encode_categories
             encode(column, values, features[:, part])
         return features
+
+    def fill_missing(self, rows: Array) -> Array:
+        """Fill in what is missing in columns with ``missing="fill"``; the rows themselves are returned if nothing is.
+
+        Parameters
+        ----------
+        rows : ndarray of numbers or objects, shape (n_samples, n_columns)
+
+        Examples
+        --------
+        >>> encoder = Encoder([Column("age", missing="fill", fill=40.0), Column("dose")])
+        >>> encoder.fill_missing(np.array([[np.nan, 1.5], [30.0, np.nan]]))
+        array([[40. ,  1.5],
+               [30. ,  nan]])
+        """
+        if not self._filled_columns or not _may_hold_missing(rows):
+            return rows
+        filled = rows.astype(object if rows.dtype.kind == "O" else np.float64)  # float32 would round the fill
+        for j in self._filled_columns:
+            filled[is_missing(rows[:, j]), j] = self.columns[j].fill
+        return filled
 
     def read_columns(self, X: Any) -> list[Array]:
         """Read the columns of a table: of a data frame by name, of anything else by position.
@@ -392,6 +445,11 @@ class Encoder(Value):
         return numbers
 
     @cached_property
+    def _filled_columns(self) -> tuple[int, ...]:
+        """Columns whose missing values are filled in."""
+        return tuple(j for j, column in enumerate(self.columns) if column.fills_missing)
+
+    @cached_property
     def _affine(self) -> Floats:
         """Center, scale, lower and upper bound of all columns, shape (4, n_columns)."""
         return np.array([(column.center, column.scale, *column.bounds) for column in self.columns]).T
@@ -433,7 +491,7 @@ def _encode_numbers(column: Column, values: Array, features: Floats) -> None:
     numbers[missing] = column.fill
     _map_numbers(numbers, column.center, column.scale, *column.bounds)
     features[:, 0] = numbers
-    if column.missing is not None:
+    if column.has_indicator:
         features[:, 1] = missing
 
 
@@ -441,16 +499,25 @@ def _encode_categories(column: Column, values: Array, features: Floats) -> None:
     assert column.categories is not None
     missing = is_missing(values)
     code_of = {value: k for k, value in enumerate(column.categories)}
+    absent = column.fill_code if column.fills_missing else -1
     features[:] = 0.0
     plain = values.tolist()  # Python's own values: equality and hashing across int, float and bool
     try:
-        code = np.array([-1 if gone else code_of.get(value, -1) for value, gone in zip(plain, missing)], dtype=np.int64)
+        codes = [absent if gone else code_of.get(value, -1) for value, gone in zip(plain, missing)]
     except TypeError as error:
         raise ValueError(f"column {column.name!r} must hold strings, numbers or booleans: {error}.") from None
+    code = np.array(codes, dtype=np.int64)
     known = np.flatnonzero(code >= 0)
     features[known, code[known]] = 1.0
-    if column.missing is not None:
+    if column.has_indicator:
         features[:, -1] = missing
+
+
+def _may_hold_missing(rows: Array) -> bool:
+    """Whether rows may hold missing values: one quick look, after which most tables need no closer one."""
+    if rows.dtype.kind != "f":
+        return rows.dtype.kind == "O"
+    return bool(np.isnan(rows.min(initial=0.0)))  # if a value is NaN, so is the least one
 
 
 def is_missing(values: Array) -> Bools:

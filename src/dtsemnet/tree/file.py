@@ -9,8 +9,9 @@
 
 The tree may have ``coef``, ``lower``, ``upper``, ``feature_names`` and ``class_names``; the
 encoder, the output map, the margin probabilities and ``about`` (free metadata) are optional.
-A file with ``probability`` has version 2, any other version 1, so older readers refuse only what
-they do not know. Numbers are written so that float64 comes back bit for bit, ``-0.0`` too.
+A file with ``probability`` or with a column that fills missing values has version 2, any other
+version 1, so older readers refuse only what they do not know. Numbers are written so that float64
+comes back bit for bit, ``-0.0`` too.
 ``model.schema.json`` beside this module is the JSON Schema. Checked here beyond what a schema can
 state:
 
@@ -20,7 +21,8 @@ state:
 * ``children`` form one tree, splits breadth-first, leaves from left to right;
 * class probabilities sum to 1 within 1e-6, ``lower <= upper``, names are distinct;
 * the encoder gives ``n_features`` features, the output map has ``n_outputs`` entries;
-* ``probability`` stands in a file of version 2, beside a tree of classes.
+* ``probability`` and ``"missing": "fill"`` stand in a file of version 2, ``probability`` beside a tree
+  of classes; the ``fill`` of a column of categories is one of them.
 
 Whatever is wrong, loading raises one ``ValueError`` that opens with the field. It runs no code
 from the file, and saving replaces a file in one step, so no reader sees half of one.
@@ -107,7 +109,8 @@ def dumps(content: Tree | Model, *, about: dict[str, Any] | None = None) -> str:
         raise TypeError(f"content must be a Tree or a Model, got {type(content).__name__}.")
     tree = content if isinstance(content, Tree) else content.tree
     probability = content.probability if isinstance(content, Model) else None
-    version = 1 if probability is None else 2
+    fills = isinstance(content, Model) and any(column.fills_missing for column in content.encoder.columns)
+    version = 2 if fills or probability is not None else 1
     document: dict[str, Any] = {"format": "dtsemnet", "version": version, "tree": _describe_tree(tree)}
     if isinstance(content, Model):
         document["encoder"] = {"columns": [_describe_column(column) for column in content.encoder.columns]}
@@ -252,7 +255,8 @@ def _read_document(document: Any) -> Document:
     if not {"encoder", "output", "probability"} & document.keys():
         return Document(tree, about)
     given = document.get("encoder")
-    encoder = _read_encoder(given) if "encoder" in document else Encoder.identity(tree.feature_labels)
+    version = document["version"]
+    encoder = _read_encoder(given, version) if "encoder" in document else Encoder.identity(tree.feature_labels)
     output = _read_output(document["output"]) if "output" in document else Identity()
     model = _name_field("encoder", lambda: Model(encoder, tree, output))
     if "probability" in document:
@@ -283,13 +287,16 @@ def _read_tree(given: Any) -> Tree:
     return _name_field("tree", lambda: Tree(topology, **arrays, **names))
 
 
-def _read_encoder(given: Any) -> Encoder:
+def _read_encoder(given: Any, version: int) -> Encoder:
     columns = []
     for i, item in enumerate(_read_list("encoder.columns", _get_object("encoder", given, ("columns",))["columns"])):
         path = f"encoder.columns[{i}]"
         item = _get_object(path, item, ("name",), _COLUMN_FIELDS)
+        if version == 1 and item.get("missing") == "fill":
+            _fail(f"{path}.missing", "'fill' is unknown in version 1; a file that has it must have version 2")
         for name in ("fill", "center", "scale", "lower", "upper"):
-            if name in item:
+            is_category = name == "fill" and "categories" in item and item.get("missing") == "fill"
+            if name in item and not is_category:
                 _numbers(f"{path}.{name}", [item[name]])
         if "categories" in item:
             _read_list(f"{path}.categories", item["categories"])

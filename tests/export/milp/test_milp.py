@@ -14,7 +14,7 @@ from strategies import MODELS, eighths, make_model, trees
 
 
 def box(kind):
-    if kind.startswith("mixed"):
+    if kind.startswith("mixed") and kind != "mixed filled":
         return np.array([0, 0, 0, -9000, 20, -3.0]), np.array([90, 0, 0, 9000, 120, 3.0])
     n_columns = make_model(kind).encoder.n_columns
     return np.full(n_columns, -4.0), np.full(n_columns, 4.0)

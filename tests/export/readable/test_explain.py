@@ -219,3 +219,16 @@ def test_long_explanations_stay_short():
     assert len(str(found).split("\n")) < 30
     assert "772 more columns" in str(found)
     assert len(found.outputs[0].contributions) == 784
+
+
+def test_a_missing_value_that_is_filled_in_is_shown_as_missing():
+    columns = [
+        Column("age", missing="fill", fill=50.0, center=40.0, scale=0.1),
+        Column("colour", categories=["red", "blue"], missing="fill", fill="blue"),
+    ]
+    tree = Tree(Topology.complete(1), [[1.0, 0.0, 3.0]], [-2.0], [[0.0], [1.0]], coef=np.ones((2, 1, 3)))
+    found = explain(Model(Encoder(columns), tree), [None, None])
+    assert (found.leaf, found.path[0].score) == (1, 2.0)
+    assert [(term.column, term.value) for term in found.path[0].terms] == [("age", None), ("colour", None)]
+    assert [flip.column for flip in found.path[0].flips] == ["colour"]  # a missing number stays missing
+    assert "age = missing" in str(found)

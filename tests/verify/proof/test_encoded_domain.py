@@ -50,7 +50,35 @@ def test_constraint_on_a_clipped_column_is_refused():
         bind(make_model("tanh"), Domain(-3.0, 3.0, A=np.ones((1, 8)), b=[0]))
 
 
-@pytest.mark.parametrize("kind", ["mixed class", "mixed linear", "tanh"])
+def filled_row(model, row):
+    return model.encoder.fill_missing(np.array([row], dtype=object))[0]
+
+
+def test_a_missing_value_that_is_filled_in_is_that_point_of_its_column():
+    model = make_model("mixed filled")
+    row = np.array([None, None, np.nan, np.nan, 1.0, "a", 0.5, 0.0], dtype=object)
+    kinds = {"colour": ["red", None], "rooms": [np.nan]}
+    for missing in ((), ("age", "income")):
+        encoded = bind(model, Domain(-2.0, 2.0, missing=missing, categories=kinds))
+        assert encoded.contains(row)
+        assert encoded.contains(filled_row(model, row))
+        z = encoded.encode(row)
+        assert ((encoded.lower <= z) & (z <= encoded.upper)).all()
+        held = encoded.hold(row)
+        parts = model.encoder.features_of_column
+        for j in (0, 1, 2, 3, 5):
+            assert_array_equal(held.lower[parts[j]], z[parts[j]])
+            assert_array_equal(held.upper[parts[j]], z[parts[j]])
+        assert (held.lower < held.upper)[parts[4]].all()
+    narrow = bind(model, Domain(-2.0, 2.0, categories=kinds).narrow({"age": (1.0, 2.0)}))
+    assert not narrow.contains(row)  # the fill of age, 0.7, is outside
+    whole = bind(model, Domain(-2.0, 2.0, integer=["age"], categories=kinds))
+    assert not whole.contains(row)
+    cut = bind(model, Domain(-2.0, 2.0, categories=kinds, A=[[1.0] + [0.0] * 7], b=[0.5]))
+    assert not cut.contains(row)
+
+
+@pytest.mark.parametrize("kind", ["mixed class", "mixed linear", "mixed filled", "tanh"])
 def test_rows_come_back_from_their_features(kind):
     model = make_model(kind)
     columns = model.encoder.columns
@@ -65,6 +93,7 @@ def test_rows_come_back_from_their_features(kind):
             if column.name in missing and rng.random() < 0.3:
                 row[j] = np.nan
         back = encoded.row(encoded.encode(row))
+        row = filled_row(model, row)
         assert encoded.contains(back)
         assert encoded.leaf_of(back) == encoded.leaf_of(row)
         for column, before, after in zip(columns, row, back):

@@ -10,7 +10,7 @@ import z3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dtsemnet.tree import Topology, Tree, canonical
+from dtsemnet.tree import Column, Encoder, Model, Topology, Tree, canonical
 from dtsemnet.verify import Domain, difference, equivalent, prune_unreachable
 from strategies import trees
 from verify.oracle import N_TREES, answer, box, grid, hard_trees, is_satisfiable, law, leaf_terms, number, variables
@@ -103,6 +103,21 @@ def test_trees_that_cannot_be_compared_are_refused():
         equivalent(one, two, BOX)
     with pytest.raises(ValueError, match="both be classifiers"):
         equivalent(one, Tree(Topology([]), np.empty((0, 1)), [], [[1.0]], class_names=["a"]), BOX)
+
+
+def test_fills_matter_only_if_values_may_be_missing():
+    tree = Tree(Topology.complete(1), [[1.0, 0.0, 1.0]], [0.0], [[0.0], [1.0]])
+
+    def model(age, colour):
+        columns = [Column("colour", categories=["red", "blue"], missing="fill", fill=colour)]
+        return Model(Encoder([*columns, Column("age", missing="fill", fill=age)]), tree)
+
+    one, other = model(1.0, "red"), model(2.0, "blue")
+    assert equivalent(one, other, BOX)
+    assert equivalent(one, model(1.0, "red"), Domain(-1.0, 1.0, missing=["age"], categories={"colour": [None]}))
+    for missing in ({"missing": ["age"]}, {"categories": {0: ["red", None]}}, {"fixed": {"colour": None}}):
+        with pytest.raises(ValueError, match="do not read missing values there in the same way"):
+            equivalent(one, other, Domain(-1.0, 1.0, **missing))
 
 
 def test_time_limit_leaves_pairs_undecided():

@@ -148,7 +148,7 @@ def test_integers_are_settled_by_parts_of_the_box():
     assert len(found.verdicts[2].proof.farkas) > 1
 
 
-@pytest.mark.parametrize("kind", ["mixed class", "mixed linear", "tanh", "wide"])
+@pytest.mark.parametrize("kind", ["mixed class", "mixed linear", "mixed filled", "filled class", "tanh", "wide"])
 @pytest.mark.parametrize("seed", range(3))
 def test_models_with_encoders(kind, seed):
     model = make_model(kind, seed)

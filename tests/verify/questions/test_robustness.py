@@ -7,9 +7,10 @@ import pytest
 import z3
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
 
 from dtsemnet.tree import Topology, Tree
-from dtsemnet.verify import Domain, certify, robustness
+from dtsemnet.verify import Domain, certify, counterfactual, robustness
 from strategies import eighths, make_model, trees
 from verify.oracle import N_TREES, grid, hard_trees, is_satisfiable, law, leaf_terms, number, optimum, variables
 
@@ -148,6 +149,21 @@ def test_columns_with_maps_categories_and_missing_values(seed):
     for j in (0, 3, 5):
         rows[:, j] = row[j] + found.lower * 0.999999 * rng.uniform(-1, 1, 2000)
     assert (model.predict(rows) == found.label).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_missing_values_that_are_filled_in_are_held(seed):
+    model = make_model("filled class", seed)
+    row = np.array([np.nan, 0.5, np.nan, 0.1, 0.2, -0.3, 0.4, 1.0])
+    found = robustness(model, row)
+    filled = model.encoder.fill_missing(row[None])[0]
+    assert found.point is not None
+    assert_array_equal(found.point[[0, 2]], filled[[0, 2]])
+    assert np.abs(found.point - filled).max() == pytest.approx(found.upper, rel=1e-9)
+    assert certify(model, row[None], found.lower / 2).status.tolist() == ["certified"]
+    names = set(model.class_names) - {model.predict(row[None])[0]}
+    for answer in counterfactual(model, row, names.pop(), domain=Domain(-9.0, 9.0)):
+        assert not {model.encoder.columns[j].name for j in (0, 2)} & answer.changes.keys()
 
 
 def test_share_counts_correct_rows_and_tells_progress():

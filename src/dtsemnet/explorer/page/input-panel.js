@@ -248,7 +248,9 @@ export class InputPanel {
       "aria-label": `Slide ${column.name}`,
       oninput: () => this.#put(c, slid(column, Number(slider.value) / 1000), slider),
     });
-    const missing = column.missing ? make("input", { type: "checkbox", id: `${id}-missing` }) : null;
+    // Where training had no missing values, an empty box is enough to leave one out.
+    const marks = column.missing === "indicator",
+      missing = marks ? make("input", { type: "checkbox", id: `${id}-missing` }) : null;
     missing?.addEventListener("change", () => this.#put(c, missing.checked ? NaN : column.start));
     this.#fields.set(c, { box, slider, missing });
     return make(
@@ -297,7 +299,7 @@ export class InputPanel {
     if (from !== slider)
       slider.value = String(known && width > 0 ? Math.round((1000 * (value - column.low)) / width) : 0);
     if (missing) missing.checked = !known;
-    slider.disabled = !known && column.missing;
+    slider.disabled = !known && missing !== null;
   }
 
   /** A picture to paint on, if columns are pixels. */

@@ -7,8 +7,8 @@
  * @typedef {object} Column
  * @property {string} name
  * @property {string[] | null} categories
- * @property {boolean} missing  whether the encoder has an indicator of missing values
- * @property {number} fill
+ * @property {"indicator" | "fill" | null} missing  missing values have a feature, are only filled in, or are refused
+ * @property {number} fill  for categories, the position of one
  * @property {number} center
  * @property {number} scale
  * @property {number | null} lower

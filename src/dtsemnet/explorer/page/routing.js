@@ -46,7 +46,8 @@ export function encode(model, row) {
     const column = model.columns[c];
     const missing = Number.isNaN(row[c]);
     if (column.categories !== null) {
-      if (!missing && row[c] >= 0) features[j + row[c]] = 1;
+      const code = missing && column.missing === "fill" ? column.fill : row[c];
+      if (code >= 0) features[j + code] = 1;
       j += column.categories.length;
     } else {
       if (missing && !column.missing) return { refused: `${column.name} needs a number` };
@@ -58,7 +59,7 @@ export function encode(model, row) {
       if (!Number.isFinite(number)) return { refused: `${column.name} is too large` };
       features[j++] = number;
     }
-    if (column.missing) features[j++] = missing ? 1 : 0;
+    if (column.missing === "indicator") features[j++] = missing ? 1 : 0;
   }
   return { features };
 }

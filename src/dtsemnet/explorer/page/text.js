@@ -210,7 +210,7 @@ function readThreshold(model, { terms, bias }) {
   const at = -bias / one.weight + 0;
   if (!Number.isFinite(at)) return null;
   const indicator = terms.find(({ feature }) => features[feature].kind === "missing");
-  const missing = columns[column].missing ? (indicator?.weight ?? 0) + bias > 0 : null;
+  const missing = columns[column].missing === "indicator" ? (indicator?.weight ?? 0) + bias > 0 : null;
   return { feature: one.feature, above: one.weight > 0, at, missing };
 }
 

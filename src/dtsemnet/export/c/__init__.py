@@ -190,7 +190,8 @@ class _Writer:
             "TREE_FLOAT": number == "float",
             "TREE_CLASSIFIER": model.is_classifier,
             "TREE_MARGINS": model.probability is not None,
-            "TREE_ENCODED": not model.encoder.is_identity,
+            "TREE_ENCODED": not model.encoder.is_identity or any(column.fills_missing for column in self.columns),
+            "TREE_FILLED": model.encoder.is_identity and all(column.fills_missing for column in self.columns),
             "TREE_TEXTS": any(_category_kind(column) == "text" for column in self.columns),
             "TREE_NUMBERS": any(_category_kind(column) == "number" for column in self.columns),
             "TREE_SPLITS": self.tree.n_splits > 0,
@@ -268,10 +269,14 @@ class _Writer:
 
     def _encoder(self) -> list[str]:
         columns = self.columns
+        fill = [c.fill_code if c.categories is not None and c.fills_missing else c.fill for c in columns]
+        parts = [self._numbers("fill", fill)]
+        if self.switches["TREE_FILLED"]:
+            return parts
         counts = [-1 if column.categories is None else len(column.categories) for column in columns]
-        indicators = [int(column.missing is not None) for column in columns]
-        parts = [self._integers("categories", counts), self._integers("indicator", indicators, "unsigned char")]
-        for field in ("fill", "center", "scale"):
+        missing = [(None, "indicator", "fill").index(column.missing) for column in columns]
+        parts += [self._integers("categories", counts), self._integers("missing", missing, "unsigned char")]
+        for field in ("center", "scale"):
             parts.append(self._numbers(field, [getattr(column, field) for column in columns]))
         lowest, highest = zip(*(column.bounds for column in columns))
         return [*parts, self._numbers("lowest", lowest), self._numbers("highest", highest)]

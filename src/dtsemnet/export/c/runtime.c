@@ -11,6 +11,7 @@
  *   TREE_CLASSIFIER       leaves hold classes, else numbers
  *   TREE_MARGINS          probabilities are computed from margins, else they are the shares of the leaf
  *   TREE_ENCODED          a row is encoded before the tree reads it, else read as it is
+ *   TREE_FILLED           encoding only fills in missing numbers, in all columns
  *   TREE_TEXTS            a column has categories that are text
  *   TREE_NUMBERS          a column has categories that are numbers
  *   TREE_SPLITS           the tree has a split, else it is one leaf
@@ -111,18 +112,33 @@ static int tree_find_number(int start, int end, double number)
 #endif
 #include "lookups.h"
 #if TREE_ENCODED
-/* Turn a row into the features that the tree reads; returns -1 if the row is refused. */
+#if TREE_FILLED
+/* Fill in the missing numbers of a row; returns -1 if the row is refused. */
+static int tree_encode(const real *row, real *x)
+{
+    int c;
+    for (c = 0; c < tree_COLUMNS; ++c) {
+        x[c] = row[c] != row[c] ? tree_fill[c] : row[c];
+        if (!(x[c] - x[c] == 0))
+            return -1;
+    }
+    return 0;
+}
+#else
+/* Turn a row into the features that the tree reads; returns -1 if the row is refused. tree_missing is 0 for columns
+   that know no missing values, 1 for those that mark them by a feature, 2 for those that only fill them in. */
 static int tree_encode(const real *row, real *x)
 {
     int c, k, j = 0;
     for (c = 0; c < tree_COLUMNS; ++c) {
         const int missing = row[c] != row[c], categories = tree_categories[c];
         if (categories >= 0) {
+            const real code = missing && tree_missing[c] == 2 ? tree_fill[c] : row[c];
             for (k = 0; k < categories; ++k)
-                x[j++] = (real)(row[c] == (real)k);
+                x[j++] = (real)(code == (real)k);
         } else {
             real number = missing ? tree_fill[c] : row[c];
-            if ((missing && !tree_indicator[c]) || !(number - number == 0))
+            if ((missing && !tree_missing[c]) || !(number - number == 0))
                 return -1;
             number = (number - tree_center[c]) * tree_scale[c];
             if (number < tree_lowest[c])
@@ -133,11 +149,12 @@ static int tree_encode(const real *row, real *x)
                 return -1;
             x[j++] = number;
         }
-        if (tree_indicator[c])
+        if (tree_missing[c] == 1)
             x[j++] = (real)missing;
     }
     return 0;
 }
+#endif
 
 #endif
 /* Whether all features are finite. */

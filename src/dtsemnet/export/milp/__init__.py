@@ -51,7 +51,7 @@ class Milp:
     feature: Ints
     """Variable of each feature that the tree reads."""
     missing: Ints
-    """Variable that is 1 if a column is missing; -1 if it cannot be."""
+    """Variable that is 1 if a column is missing; -1 if there is none: a missing value counts as the fill, if any."""
     leaf: Ints
     """Binary variable of each leaf."""
     output: Ints
@@ -86,7 +86,8 @@ class Milp:
 
     def fix(self, row: Any) -> dict[int, float]:
         """Return the values that a row of the input gives to variables, by variable."""
-        features = self.model.transform(np.array([row], dtype=object))[0]
+        row = self.model.encoder.fill_missing(np.array([row], dtype=object))[0]
+        features = self.model.transform(row[None])[0]
         values: dict[int, float] = {}
         for feature in self.model.encoder.features:
             value = row[feature.column_index]
@@ -270,7 +271,7 @@ def _add_columns(program: _Program, model: Model, low: Floats, high: Floats) -> 
     columns, indicators, features = [], [], []
     for j, column in enumerate(model.encoder.columns):
         indicator = -1
-        if column.missing is not None:
+        if column.has_indicator:
             indicator = program.variable(f"{column.name} missing", 0.0, 1.0, integer=True)
         if column.categories is None:
             x = program.variable(column.name, low[j], high[j])

@@ -58,7 +58,8 @@ def to_onnx(tree: Any, X: Any = None, *, form: str = "tree", dtype: str = "float
         is Gemm-Relu-Gemm from raw columns to ``leaf_logits``, as verifiers of networks, Gurobi ML and OMLT read it; the
         first of the largest is the leaf, and the file's metadata says what leaves hold. "class network" pools
         them to ``class_logits`` by ReduceMax, which fewer readers know. Networks fold scaling, but refuse an encoder
-        that clips or has categories or missing values: pass ``model.tree`` for a network of the encoded features.
+        that clips, has categories or marks missing values: pass ``model.tree`` for a network of the encoded features.
+        Missing values that are only filled in are the caller's part; ``fill`` in the metadata says with what.
     dtype : {"float32", "float64"}, default="float32"
         Type of all numbers. Runtimes and verifiers expect float32.
 
@@ -84,17 +85,17 @@ def to_onnx(tree: Any, X: Any = None, *, form: str = "tree", dtype: str = "float
         content = _write_tree(model, dtype)
     else:
         content = _write_network(model, dtype, pool=form == "class network")
-    answer = _runner(model, content, dtype, FORMS[form])
+    answer = _runner(model, content, dtype, form)
     artefact = Artefact(f"ONNX ({form}, {dtype})", content, exact=False, answer=answer, unit=UNITS[dtype])
     return checked(model, artefact, X)
 
 
-def _runner(
-    model: Model, content: bytes, dtype: str, read: Callable[[Model, Sequence[Array]], Predictions]
-) -> Callable[[Array], Predictions]:
-    run = load_runtime(content)
+def _runner(model: Model, content: bytes, dtype: str, form: str) -> Callable[[Array], Predictions]:
+    run, read = load_runtime(content), FORMS[form]
 
     def answer(rows: Array) -> Predictions:
+        if form != "tree":  # a network has no operator to fill in what is missing: its caller does
+            rows = model.encoder.fill_missing(rows)
         blocks = (rows[start : start + BLOCK] for start in range(0, max(1, len(rows)), BLOCK))
         parts = [run(feed(model.encoder, block, dtype)) for block in blocks]
         return read(model, [np.concatenate(part) for part in zip(*parts)])
@@ -272,7 +273,7 @@ def _check_network(model: Model, pool: bool) -> None:
     if nonlinear:
         raise ValueError(
             f"form={'class network' if pool else 'network'!r} folds scaling into its first layer, but column "
-            f"{nonlinear[0]!r} is clipped, categorical or may be missing; pass the tree alone (model.tree) for a "
+            f"{nonlinear[0]!r} is clipped, categorical or marked if missing; pass the tree alone (model.tree) for a "
             f"network of the encoded features, or use form='tree'."
         )
     if not model.tree.n_splits:
@@ -319,7 +320,10 @@ def _pool(graph: Graph, value: str, model: Model) -> str:
 def _network_metadata(model: Model) -> dict[str, Any]:
     """What a reader of leaf logits needs beside them: what each leaf predicts."""
     tree = raw_view(model).tree
-    metadata: dict[str, Any] = {"columns": [column.name for column in model.encoder.columns]}
+    columns = model.encoder.columns
+    metadata: dict[str, Any] = {"columns": [column.name for column in columns]}
+    if any(column.fills_missing for column in columns):
+        metadata["fill"] = [column.fill if column.fills_missing else None for column in columns]
     if tree.class_names is not None:
         return metadata | {"classes": list(tree.class_names), "leaf_class": tree.leaf_class.tolist()}
     parts = {"value": tree.value, "coef": tree.coef, "lower": tree.lower, "upper": tree.upper}
@@ -345,7 +349,7 @@ def _encode(graph: Graph, encoder: Encoder) -> tuple[str, Ints]:
         numbers = _join(graph, [names[j] for j in numeric])
     parts = _encode_numbers(graph, [columns[j] for j in numeric], numbers) if numeric else []
     first = [features.start for features in encoder.features_of_column]
-    order = [first[j] for j in numeric] + [first[j] + 1 for j in numeric if columns[j].missing is not None]
+    order = [first[j] for j in numeric] + [first[j] + 1 for j in numeric if columns[j].has_indicator]
     word = _missing_word(encoder)
     for j, column in enumerate(columns):
         if column.categories is not None:
@@ -407,15 +411,16 @@ def _input_type(column: Column, dtype: str) -> str:
 
 
 def _encode_numbers(graph: Graph, columns: list[Column], numbers: str) -> list[str]:
-    may_miss = [j for j, column in enumerate(columns) if column.missing is not None]
+    marked = [j for j, column in enumerate(columns) if column.has_indicator]
     parts = []
-    if may_miss:
+    if any(column.missing is not None for column in columns):
         mask = graph.node("IsNaN", numbers)
         # A number that may not be missing stays NaN, so that the error shows instead of being filled silently.
         fill = [np.nan if column.missing is None else column.fill for column in columns]
         numbers = graph.node("Where", mask, graph.constant("fill", np.array([fill])), numbers)
-        indicators = graph.node("Gather", mask, graph.constant("columns", np.array(may_miss)), axis=1)
-        parts.append(graph.cast(indicators, graph.dtype))
+        if marked:
+            indicators = graph.node("Gather", mask, graph.constant("columns", np.array(marked)), axis=1)
+            parts.append(graph.cast(indicators, graph.dtype))
     steps = [("Sub", "center", 0.0), ("Mul", "scale", 1.0), ("Max", "lower", -np.inf), ("Min", "upper", np.inf)]
     for operator, field, neutral in steps:
         values = [neutral if getattr(column, field) is None else getattr(column, field) for column in columns]
@@ -425,18 +430,21 @@ def _encode_numbers(graph: Graph, columns: list[Column], numbers: str) -> list[s
 
 
 def _encode_categories(graph: Graph, column: Column, name: str, word: str) -> list[str]:
-    parts = []
+    parts, absent = [], ""
     strings = _input_type(column, graph.dtype) == "str"
+    if column.missing is not None and strings:
+        absent = graph.node("Equal", name, graph.constant("missing", np.array([[word]], dtype=object)))
+    elif column.missing is not None:
+        absent = graph.node("IsNaN", name)
     if column.categories:
         known = np.array([column.categories], dtype=object if strings else np.float64)
         equal = graph.node("Equal", name, graph.constant("categories", known, exact=True))
+        if column.fills_missing:
+            is_fill = np.arange(len(column.categories))[None] == column.fill_code
+            equal = graph.node("Or", equal, graph.node("And", absent, graph.constant("is_fill", is_fill)))
         parts.append(graph.cast(equal, graph.dtype))
-    if column.missing is not None:
-        if strings:
-            indicator = graph.node("Equal", name, graph.constant("missing", np.array([[word]], dtype=object)))
-        else:
-            indicator = graph.node("IsNaN", name)
-        parts.append(graph.cast(indicator, graph.dtype))
+    if column.has_indicator:
+        parts.append(graph.cast(absent, graph.dtype))
     return parts
 
 

@@ -33,17 +33,19 @@ def encode(row):
     features = []
     for column, value in zip(COLUMNS, row):
         missing = value is None or value != value
+        if missing and column["missing"] is not None:
+            value = column["fill"]
         if column["categories"] is not None:
-            features += [float(not missing and value == category) for category in column["categories"]]
+            features += [float(value == category) for category in column["categories"]]
         else:
-            if missing and not column["missing"]:
+            if value is None or value != value:
                 raise ValueError(f"{column['name']!r} is missing")
-            number = column["fill"] if missing else float(value)
+            number = float(value)
             if not math.isfinite(number):
                 raise ValueError(f"{column['name']!r} must be finite, got {value!r}")
             number = (number - column["center"]) * column["scale"]
             features.append(min(max(number, column["lower"]), column["upper"]))
-        if column["missing"]:
+        if column["missing"] == "indicator":
             features.append(float(missing))
     return features
 
@@ -147,17 +149,18 @@ def encode(X):
         if array.ndim != 2 or array.shape[1] != len(COLUMNS):
             raise ValueError(f"X must have shape (n_rows, {len(COLUMNS)}), got {array.shape}")
         if PLAIN and array.dtype.kind in "fiub":
-            return _finite(np.asarray(array, dtype=np.float64))
+            return _finite(np.where(np.isnan(array), FILL, array))
         given = list(array.T)
     parts = []
     for column, values in zip(COLUMNS, given):
         missing = _missing(values)
         if column["categories"] is not None:
             code = {category: k for k, category in enumerate(column["categories"])}
-            codes = [-1 if absent else code.get(value, -1) for value, absent in zip(values.tolist(), missing)]
+            fill = code.get(column["fill"], -1)
+            codes = [fill if absent else code.get(value, -1) for value, absent in zip(values.tolist(), missing)]
             parts.append(np.equal.outer(np.array(codes, dtype=int), np.arange(len(code))).astype(float))
         else:
-            if missing.any() and not column["missing"]:
+            if missing.any() and column["missing"] is None:
                 raise ValueError(f"{column['name']!r} is missing in row {int(np.argmax(missing))}")
             number = np.full(len(values), column["fill"])
             number[~missing] = values[~missing].astype(float)
@@ -165,7 +168,7 @@ def encode(X):
                 raise ValueError(f"{column['name']!r} must be finite")
             number = (number - column["center"]) * column["scale"]
             parts.append(np.minimum(np.maximum(number, column["lower"]), column["upper"])[:, None])
-        if column["missing"]:
+        if column["missing"] == "indicator":
             parts.append(missing[:, None].astype(float))
     return np.concatenate(parts, axis=1)
 
@@ -361,7 +364,9 @@ def to_numpy_function(tree: Any, X: Any = None) -> Artefact:
     model = Model.of(tree)
     form = "X is an array with these columns, or a dict or data frame of them; every function answers for all rows."
     source = _opening(model, needs="numpy", imports="numpy as np", argument="X", form=form, several="numbers")
-    source += f"inf = np.inf\n{_tables(model, _array)}PLAIN = {model.encoder.is_identity}\n"
+    source += f"inf, nan = np.inf, np.nan\n{_tables(model, _array)}PLAIN = {model.encoder.is_identity}\n"
+    if model.encoder.is_identity:
+        source += f"FILL = np.array({[c.fill if c.fills_missing else np.nan for c in model.encoder.columns]!r})\n"
     if model.is_classifier:
         # An array of objects, so that names of different types keep them.
         classes = _NUMPY_CLASSES if model.probability is None else _NUMPY_MARGINS
@@ -416,9 +421,10 @@ def _tables(model: Model, write: Callable[[str, Floats], str]) -> str:
 
 def _column(column: Column) -> dict[str, Any]:
     categories = None if column.categories is None else list(column.categories)
-    fields: dict[str, Any] = {"name": column.name, "categories": categories, "missing": column.missing is not None}
+    fields: dict[str, Any] = {"name": column.name, "categories": categories, "missing": column.missing}
+    fields["fill"] = column.fill if categories is None or column.fills_missing else None
     if categories is None:
-        fields |= {"fill": column.fill, "center": column.center, "scale": column.scale}
+        fields |= {"center": column.center, "scale": column.scale}
         fields["lower"], fields["upper"] = column.bounds
     return fields
 

@@ -311,8 +311,7 @@ class _Case:
     def edge(self, split: int, score: float, index: int) -> tuple[float, float] | None:
         """Give the value of a column at which the score is 0, and a rounding error of it, signed to lead beyond."""
         column, members = self.view.columns[index], self.members[index]
-        missing = len(members) > 1 and self.features[members[1]] == 1
-        if column.categories is not None or missing:
+        if column.categories is not None or _plain(self.row[0, index]) is None:
             return None
         weight = self.view.tree.weight[split]
         slope, scale = float(weight[members[0]]), column.scale if column.is_clipped else 1.0

@@ -155,7 +155,7 @@ def _encoded(encoder: Encoder, symbols: list[str]) -> dict[int, str]:
         if feature.kind != "number":
             terms[feature.index] = f"(ite {symbol} 1.0 0.0)"
         elif not feature.column.is_identity:
-            missing = None if feature.column.missing is None else symbols[feature.index + 1]
+            missing = symbols[feature.index + 1] if feature.column.has_indicator else None
             terms[feature.index] = _number(feature.column, symbol, missing)
     return terms
 
@@ -243,8 +243,10 @@ def constants_of(encoder: Encoder, symbols: list[str], values: list[Any]) -> Row
     """Find the values of the constants for a row, by name."""
     row: Row = {}
     for feature, symbol in zip(encoder.features, symbols):
-        value = values[feature.column_index]
+        column, value = feature.column, values[feature.column_index]
         missing = value is None or value != value
+        if missing and column.fills_missing:
+            value, missing = column.fill, False
         if feature.kind == "number":
             row[symbol[1:-1]] = _dyadic(0.0 if missing else float(value))
         else:

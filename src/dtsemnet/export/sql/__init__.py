@@ -438,13 +438,15 @@ def clipped(value: str, lower: float | None, upper: float | None) -> str:
 
 def condition(feature: Feature, table: str) -> str:
     """Write the condition under which a feature for a category or a missing value is 1."""
-    name = table + identifier(feature.column.name)
-    if feature.kind == "category":
-        assert feature.category is not None
-        return f"{name} = {category(feature.category)}"
+    column, name = feature.column, table + identifier(feature.column.name)
     # No cast to a number if the column may hold something else.
-    other = any(isinstance(value, (str, bool)) for value in feature.column.categories or ())
-    return f"{name if other else _present(name)} IS NULL"
+    other = any(isinstance(value, (str, bool)) for value in column.categories or ())
+    absent = f"{name if other else _present(name)} IS NULL"
+    if feature.kind == "missing":
+        return absent
+    assert feature.category is not None
+    equal = f"{name} = {category(feature.category)}"
+    return f"{equal} OR {absent}" if column.fills_missing and feature.category == column.fill else equal
 
 
 def acceptance(column: Column, table: str) -> str:

@@ -42,7 +42,8 @@ class Domain:
         Categories that may occur; by default those that the model knows. A value that the model does not know
         represents all such values, None a missing one.
     missing : sequence of int or str, default=()
-        Columns of numbers whose values may be missing; in all others they are present.
+        Columns of numbers whose values may be missing. Only columns that mark missing values by a feature need to be
+        named: elsewhere a missing value counts as its fill, and lies in the domain if that does.
     ranges : mapping of column to (low, high), optional
         Narrower ends of single columns; see :meth:`narrow`.
 

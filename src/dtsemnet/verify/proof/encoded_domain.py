@@ -2,9 +2,11 @@
 
 An encoder maps each column by itself and never reverses the order of its numbers by rounding, so the
 box of a feature has the images of the column's ends as its ends, exactly. Categories and missing
-marks are features that are 0 or 1. What is proved for the box of features therefore holds for all
-inputs of the domain. A point of features is turned back into a row of columns, and counts as a
-witness only if that row lies in the domain and the model itself sends it where it should go.
+marks are features that are 0 or 1. A column that only fills in missing values reads one as its fill,
+so there a missing value is that point of the column. What is proved for the box of features therefore
+holds for all inputs of the domain. A point of features is turned back into a row of columns, and
+counts as a witness only if that row lies in the domain and the model itself sends it where it should
+go.
 
 :func:`bind` is the one place where a domain meets a model, and :meth:`EncodedDomain.contains` the
 one place that judges whether a row lies in the domain.
@@ -21,7 +23,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dtsemnet.arrays import Array, Bools, Floats
-from dtsemnet.tree import Model
+from dtsemnet.tree import Column, Model
+from dtsemnet.tree.encoder import is_missing
 from dtsemnet.verify.proof.certificates import Polytope, exact_dot
 from dtsemnet.verify.proof.domain import Domain, Name
 from dtsemnet.verify.proof.linear_programs import Solution, contradiction, interior
@@ -77,6 +80,7 @@ class EncodedDomain:
             if column.categories is not None:
                 continue  # rows are made from the categories allowed; `hold` looks at those of users
             x = np.nan if row[j] is None else float(row[j])
+            x = column.fill if np.isnan(x) and column.fills_missing else x
             if self.column_lower[j] <= x <= self.column_upper[j]:
                 numbers[j] = x
             elif not (np.isnan(x) and j in self.columns(self.domain.missing)):
@@ -108,17 +112,17 @@ class EncodedDomain:
         row = np.empty(encoder.n_columns, dtype=np.float64 if encoder.is_numeric else object)
         for j, (column, part) in enumerate(zip(encoder.columns, encoder.features_of_column)):
             values = z[part]
-            is_missing = column.missing is not None and values[-1] > 0.5
+            is_absent = column.has_indicator and values[-1] > 0.5
             if column.categories is None:
                 z_j = float(values[0])
                 x = z_j if column.is_identity or column.scale == 0 else z_j / column.scale + column.center
-                row[j] = np.nan if is_missing else float(min(max(x, self.column_lower[j]), self.column_upper[j]))
+                row[j] = np.nan if is_absent else float(min(max(x, self.column_lower[j]), self.column_upper[j]))
                 continue
             present = np.flatnonzero(values[: len(column.categories)] > 0.5)
             if len(present):
                 row[j] = column.categories[present[0]]
             else:
-                row[j] = None if is_missing else self.unknown.get(j)
+                row[j] = None if is_absent else self.unknown.get(j)
         return row
 
     def round_integers(self, z: Floats, lower: Floats, upper: Floats) -> Floats:
@@ -192,13 +196,13 @@ class EncodedDomain:
                 "x must lie in the domain; widen the domain, or take Domain.from_data over rows that hold x."
             )
         lower, upper = self.lower.copy(), self.upper.copy()
-        encoder = self.model.encoder
+        encoder, absent = self.model.encoder, is_missing(row.astype(object))
         for j, (column, part) in enumerate(zip(encoder.columns, encoder.features_of_column)):
             number, mark = part.start, part.stop - 1
-            may_miss = column.categories is None and column.missing is not None
-            if j in columns or (categories and column.categories is not None) or (may_miss and z[mark] > 0.5):
+            is_number = column.categories is None
+            if j in columns or (absent[j] if is_number else categories):
                 lower[part] = upper[part] = z[part]
-            elif may_miss:
+            elif is_number and column.has_indicator:
                 lower[mark] = upper[mark] = 0.0
                 if mark in self.marks:
                     lower[number], upper[number] = self.marks[mark].low, self.marks[mark].high
@@ -251,7 +255,7 @@ def bind_around(model: Model, row: Array, reach: float) -> EncodedDomain:
     numbers = row_numbers(model, row)
     lower, upper = np.nextafter(numbers - reach, -np.inf), np.nextafter(numbers + reach, np.inf)
     categories: dict[Name, Any] = {j: (row[j],) for j, column in enumerate(columns) if column.categories is not None}
-    missing = [j for j, column in enumerate(columns) if column.missing and column.categories is None]
+    missing = [j for j, column in enumerate(columns) if column.has_indicator and column.categories is None]
     return bind(model, Domain(lower, upper, categories=categories, missing=missing)).hold(row)
 
 
@@ -349,14 +353,14 @@ def _bind_number(encoded: EncodedDomain, j: int, *, is_integer: bool, may_miss: 
     number, mark = part.start, part.stop - 1
     least, most = (low, high) if column.is_identity else sorted(column.map(end) for end in (low, high))
     encoded.integer[number] = is_integer
-    if may_miss:
-        if column.missing is None:
-            raise ValueError(f"missing names column {column.name!r}, but the model refuses missing values there.")
+    if may_miss and column.missing is None:
+        raise ValueError(f"missing names column {column.name!r}, but the model refuses missing values there.")
+    if may_miss and column.has_indicator:
         fill = column.map(column.fill)
         encoded.marks[mark] = MissingMark(number, fill, least, most)
         encoded.integer[mark] = True
         least, most = min(least, fill), max(most, fill)
-    elif column.missing is not None:
+    elif column.has_indicator:
         encoded.upper[mark] = 0.0
     encoded.lower[number], encoded.upper[number] = least, most
 
@@ -368,13 +372,13 @@ def _bind_categories(encoded: EncodedDomain, j: int) -> list[_Row]:
     assert column.categories is not None
     given = {column_number(model, name): values for name, values in domain.categories.items()}
     given |= {column_number(model, name): (value,) for name, value in domain.fixed.items()}
-    allowed = given.get(j, column.categories)
+    allowed = [_read_category(column, value) for value in given.get(j, column.categories)]
     if not allowed:
         raise ValueError(f"categories leaves no value for column {column.name!r}.")
     members = [part.start + k for k, value in enumerate(column.categories) if value in allowed]
-    if None in allowed and column.missing is not None:
+    if None in allowed and column.has_indicator:
         members.append(part.stop - 1)
-    mapped = (*column.categories, None) if column.missing else column.categories
+    mapped = (*column.categories, None) if column.has_indicator else column.categories
     unknown = [value for value in allowed if value not in mapped]
     if unknown:
         encoded.unknown[j] = unknown[0]
@@ -389,6 +393,13 @@ def _bind_categories(encoded: EncodedDomain, j: int) -> list[_Row]:
     row: Floats = np.zeros(len(encoded.lower))
     row[members] = 1.0
     return [(row, 1.0)] if unknown else [(row, 1.0), (-row, -1.0)]
+
+
+def _read_category(column: Column, value: Any) -> Any:
+    """The value that the model reads for one of a column of categories: None if it is missing and not filled in."""
+    if not is_missing(np.array([value, None], dtype=object))[0]:
+        return value
+    return column.fill if column.fills_missing else None
 
 
 def _encoded_constraints(encoded: EncodedDomain) -> list[_Row]:

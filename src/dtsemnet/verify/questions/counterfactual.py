@@ -109,7 +109,8 @@ def counterfactual(
             break
         point = _tidy(encoded, costs, row, nearest)
         price = distance.of(encoded.encode(point))
-        triples = zip(model.encoder.columns, row.tolist(), point.tolist())
+        # A missing value that the model only fills in is its fill, which the point shows.
+        triples = zip(model.encoder.columns, model.encoder.fill_missing(row[None])[0].tolist(), point.tolist())
         changes = {c.name: (old, new) for c, old, new in triples if old != new and not (old != old and new != new)}
         answers.append(Counterfactual(point, target, price, min(nearest.lower, price), changes, nearest.leaf))
     return answers

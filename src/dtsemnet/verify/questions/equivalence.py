@@ -8,16 +8,16 @@ whether a row reaches it; for linear leaves the largest gap of the two answers d
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Any
 
 import numpy as np
 
 from dtsemnet.arrays import Array, Bools
-from dtsemnet.tree import Model
+from dtsemnet.tree import Encoder, Model
 from dtsemnet.verify.proof.domain import Domain
-from dtsemnet.verify.proof.encoded_domain import bind
+from dtsemnet.verify.proof.encoded_domain import bind, column_number
 from dtsemnet.verify.proof.exploration import Cuts, Exploration, Reachability, explore_leaves
 from dtsemnet.verify.proof.leaf_pairs import answers, largest_gap, lines_of, product
 from dtsemnet.verify.questions.reachability import Answer
@@ -68,7 +68,8 @@ def difference(
     Parameters
     ----------
     tree_a, tree_b : Tree, Model or fitted estimator
-        They read the same columns. Classifiers disagree on a row if their classes differ.
+        They read the same columns. Classifiers disagree on a row if their classes differ. Missing values that the two
+        fill in differently are no part of the comparison.
     domain : Domain
     tolerance : float, default=0.0
         Regressors disagree on a row if an output (before an output map) differs by more.
@@ -90,7 +91,7 @@ def difference(
     np.True_
     """
     a, b = Model.of(tree_a), Model.of(tree_b)
-    _check_comparable(a, b)
+    _check_comparable(a, b, domain)
     cuts = Cuts(bind(Model(a.encoder, product(a.tree, b.tree)), domain))
     may_differ = np.array([ours != theirs for ours in _contents(a) for theirs in _contents(b)], dtype=bool)
     pairs = explore_leaves(cuts, may_differ, time_limit=time_limit, progress=progress)
@@ -133,14 +134,27 @@ def equivalent(
     return Answer("undecided" if apart.undecided else "yes", proofs=proofs)
 
 
-def _check_comparable(a: Model, b: Model) -> None:
+def _check_comparable(a: Model, b: Model, domain: Domain) -> None:
     plain = a.encoder.is_identity and b.encoder.is_identity and a.encoder.n_columns == b.encoder.n_columns
-    if not plain and a.encoder != b.encoder:
+    if not plain and _without_fills(a.encoder) != _without_fills(b.encoder):
         raise ValueError("tree_a and tree_b must read the same columns in the same way; their encoders differ.")
+    allowed = dict(domain.categories) | {name: (value,) for name, value in domain.fixed.items()}
+    for name in [*domain.missing, *(name for name, values in allowed.items() if None in values)]:
+        ours, theirs = (model.encoder.columns[column_number(a, name)] for model in (a, b))
+        if (ours.missing, ours.fill) != (theirs.missing, theirs.fill):
+            raise ValueError(
+                f"domain lets column {ours.name!r} be missing, but tree_a and tree_b do not read missing values there "
+                "in the same way; leave them out of the domain."
+            )
     if a.is_classifier != b.is_classifier or (not a.is_classifier and a.tree.n_outputs != b.tree.n_outputs):
         raise ValueError("tree_a and tree_b must both be classifiers, or regressors with as many outputs.")
     if a.output != b.output:
         raise ValueError("tree_a and tree_b must have the same output map.")
+
+
+def _without_fills(encoder: Encoder) -> Encoder:
+    """The encoder without what it fills in, which no value that is there can tell."""
+    return Encoder(replace(c, missing=None, fill=0.0) if c.fills_missing else c for c in encoder.columns)
 
 
 def _contents(model: Model) -> list[Any]:
