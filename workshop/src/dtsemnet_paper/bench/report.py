@@ -46,6 +46,8 @@ def report(folder: Path = FOLDER) -> str:
     parts = [INTRODUCTION]
     for name in find_tables(folder):
         table = read_table(name, folder=folder)
+        if not table.published and not table.records():
+            continue
         summary = Selection(table).summary(_without_data(table))
         parts.append(f"## {table.title}\n\n`dtsemnet bench table {name}`\n")
         parts += _lead(summary) if table.lead else [to_markdown(summary), *_differences(summary)]
