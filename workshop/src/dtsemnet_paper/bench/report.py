@@ -27,7 +27,8 @@ seed, configuration, data fingerprint, split, versions and times. `dtsemnet benc
 
 Under the *paper* protocol heights are the published ones, which were chosen by test score. Under the *honest* protocol
 heights are chosen on validation rows. In both, selection inside a method sees training and validation rows alone.
-Under the *whole* protocol `fit` is called as a user would, with all rows but the test rows, and given the height alone.
+Under the *whole* protocol `fit` is called as a user would, with all rows but the test rows, and given the height alone,
+or nothing if the table names no height.
 *Agrees* means within two standard deviations, the larger of ours and the published one.
 """
 
