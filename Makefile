@@ -6,6 +6,9 @@ BIN := $(VENV)/bin
 ifneq ($(wildcard ../shared/data),)
 export DTSEMNET_DATA ?= $(abspath ../shared/data)
 endif
+ifneq ($(wildcard ../shared/tables),)
+export DTSEMNET_TABLES ?= $(abspath ../shared/tables)
+endif
 # Two test processes share two cores: each uses one thread.
 export OMP_NUM_THREADS ?= 1
 

@@ -1,10 +1,11 @@
-"""A folder of data that scikit-learn ships, a catalogue of it, and a small table."""
+"""Folders of data, archives that scikit-learn ships and CSV files drawn here, with catalogues and small tables."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
@@ -80,4 +81,75 @@ def paper(tmp_path: Path, data_folder: Path) -> Path:
     folder.mkdir()
     (folder / "datasets.toml").write_text(CATALOGUE)
     (folder / "small.toml").write_text(TABLE)
+    return folder
+
+
+CSV_CATALOGUE = """
+[flora]
+file = "csv"
+task = "classification"
+rows = 90
+features = 4
+text = 2
+classes = 3
+split = { rule = "holdout" }
+source = "a meadow"
+
+[rivers]
+file = "csv"
+task = "regression"
+rows = 80
+features = 3
+text = 1
+target_factor = 10
+split = { rule = "holdout" }
+"""
+
+CSV_TABLE = """
+title = "{name}"
+score = "{score}"
+means = {means}
+tie = 0.3
+datasets = "csv-tables.toml"
+sets = ["{name}"]
+methods = ["dtsemnet", "cart-tuned"]
+seeds = 2
+protocols = ["whole"]
+"""
+
+
+def flora() -> pd.DataFrame:
+    """Classes that depend on a category and a number; text and numbers with gaps, one of them in a single row."""
+    rng = np.random.default_rng(0)
+    colour, soil = rng.choice(["red", "blue", "green"], 90), rng.choice(["clay", "sand"], 90).astype(object)
+    height, width = rng.normal(size=90), rng.normal(size=90)
+    kind = np.where(colour == "red", "rose", np.where(height > 0, "iris", "lily"))
+    soil[::7], height[::11], width[3] = None, np.nan, np.nan
+    return pd.DataFrame({"colour": colour, "soil": soil, "height": height, "width": width, "target": kind})
+
+
+def rivers() -> pd.DataFrame:
+    """Numbers that depend on a category and two numbers, one of them whole."""
+    rng = np.random.default_rng(1)
+    bed, slope, gates = rng.choice(["rock", "mud"], 80), rng.normal(size=80), rng.integers(5, size=80)
+    flow = np.where(bed == "rock", 3.0, 0.0) + slope + 0.5 * gates + rng.normal(scale=0.1, size=80)
+    slope[::9] = np.nan
+    return pd.DataFrame({"bed": bed, "slope": slope, "gates": gates, "target": flow})
+
+
+@pytest.fixture
+def csv_paper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the tables ``flora`` and ``rivers``, one set each; DTSEMNET_TABLES names that of their rows."""
+    rows, folder = tmp_path / "tables", tmp_path / "paper"
+    rows.mkdir()
+    folder.mkdir()
+    flora().to_csv(rows / "flora.csv", index=False)
+    rivers().to_csv(rows / "rivers.csv", index=False)
+    (folder / "csv-tables.toml").write_text(CSV_CATALOGUE)
+    for name, score, means in (
+        ("flora", "accuracy", ["test", "log_loss", "auc", "columns", "seconds"]),
+        ("rivers", "rmse", ["r2", "leaves", "seconds"]),
+    ):
+        (folder / f"{name}.toml").write_text(CSV_TABLE.format(name=name, score=score, means=means))
+    monkeypatch.setenv("DTSEMNET_TABLES", str(rows))
     return folder

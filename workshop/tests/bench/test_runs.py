@@ -17,7 +17,8 @@ import pytest
 
 from bench.spies import Spy
 from dtsemnet_paper.bench.data import load_data
-from dtsemnet_paper.bench.runs import MethodRun, execute, run_all, score
+from dtsemnet_paper.bench.measures import score
+from dtsemnet_paper.bench.runs import MethodRun, execute, run_all
 from dtsemnet_paper.bench.selection import Selection
 from dtsemnet_paper.bench.splits import split_rows
 from dtsemnet_paper.bench.tables import Table, read_table

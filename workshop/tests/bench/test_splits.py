@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.model_selection import train_test_split
 
 from dtsemnet_paper.bench.data import DataSet, DataSpec
 from dtsemnet_paper.bench.splits import RULES, Split, split_rows
@@ -29,12 +30,16 @@ def data_sets(draw: st.DrawFn) -> DataSet:
     return DataSet(spec, np.arange(n_rows)[:, None], y, masks)
 
 
+def rule_of(data: DataSet) -> str:
+    return str(data.spec.split["rule"])
+
+
 @given(data=data_sets(), seed=st.integers(0, 1000))
 def test_parts_are_disjoint_cover_all_rows_and_are_reproducible(data: DataSet, seed: int) -> None:
     split, again = split_rows(data, seed), split_rows(data, seed)
     parts = [split.train, split.validation, split.test]
     np.testing.assert_array_equal(np.sort(np.concatenate(parts)), np.arange(len(data.y)))
-    assert all(len(part) for part in parts)
+    assert all(len(part) or (part is split.validation and rule_of(data) == "holdout") for part in parts)
     for part, twin in zip(parts, [again.train, again.validation, again.test]):
         np.testing.assert_array_equal(part, twin)
 
@@ -66,7 +71,7 @@ def test_handed_as_a_whole_are_all_rows_but_the_test_rows(data: DataSet, seed: i
 @given(data=data_sets())
 def test_seed_changes_random_splits_and_no_fixed_one(data: DataSet) -> None:
     tests = {split_rows(data, seed).test.tobytes() for seed in range(4)}
-    varies = data.spec.split["rule"] == "random" or "test_splits" in data.masks
+    varies = rule_of(data) in ("random", "holdout") or "test_splits" in data.masks
     assert (len(tests) > 1) == varies
 
 
@@ -90,6 +95,17 @@ def of(rule: dict[str, object], n_rows: int, **masks: np.ndarray) -> Split:
 def test_sizes_are_the_published_ones(rule: dict[str, object], n_rows: int, n_test: int, expected: object) -> None:
     split = of(rule, n_rows, **({"test": np.arange(n_rows) >= n_rows - n_test} if n_test else {}))
     assert (len(split.train), len(split.validation), len(split.test)) == expected
+
+
+def test_holdout_is_the_stratified_split_of_scikit_learn() -> None:
+    y = np.repeat([0, 1], [70, 30])
+    spec = DataSpec("classes", "classification", 100, 1, classes=2, split={"rule": "holdout", "test": 0.3})
+    split = split_rows(DataSet(spec, np.zeros((100, 1)), y), 4)
+    train, test = train_test_split(np.arange(100), test_size=0.3, stratify=y, random_state=4)
+    np.testing.assert_array_equal(split.train, train)
+    np.testing.assert_array_equal(split.test, test)
+    assert np.bincount(y[split.test]).tolist() == [21, 9]
+    assert len(split.validation) == 0
 
 
 def test_official_rule_draws_its_masks_where_the_catalogue_says_so() -> None:

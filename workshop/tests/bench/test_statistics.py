@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from dtsemnet_paper.bench.statistics import average_ranks, compare, critical_difference, distance_to_best, signed_rank
+from dtsemnet_paper.bench.statistics import (
+    average_ranks,
+    compare,
+    count_wins,
+    critical_difference,
+    distance_to_best,
+    signed_rank,
+)
 from dtsemnet_paper.bench.tables import read_table
 
 PAPER = Path(__file__).parents[3] / "paper"
@@ -106,6 +113,12 @@ def test_nemenyi_and_critical_difference_tell_the_same() -> None:
         for b in set("abcde") - {a}:
             apart = abs(found.ranks[a] - found.ranks[b]) > found.difference
             assert (found.nemenyi[a][b] < 0.05) == apart
+
+
+def test_difference_of_exactly_the_tie_is_a_tie() -> None:
+    # 80.3 - 80.0 is a little more than 0.3 in floating point.
+    assert count_wins([80.3, 80.31, 79.7, 79.69, 80.0], [80.0] * 5, tie=0.3) == (1, 3, 1)
+    assert count_wins([80.1, 80.0], [80.0, 80.0]) == (1, 1, 0)
 
 
 @given(SCORES)

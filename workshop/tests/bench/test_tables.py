@@ -75,7 +75,7 @@ def test_tables_of_the_paper_are_sound(name: str) -> None:
     assert set(table.methods) <= set(METHODS)
     for method in table.published:
         assert set(table.published[method]) == set(table.sets), method
-    for run in table.runs(seeds=1):
+    for run in table.runs(seeds=1) if table.height or table.published else ():
         assert run.method in table.unbounded or 2 <= run.configuration["max_depth"] <= 10
 
 

@@ -1,12 +1,14 @@
-"""Data sets by name: a catalogue says what a set is, and an archive holds its rows.
+"""Data sets by name: a catalogue says what a set is, and a file holds its rows.
 
 A catalogue is a TOML file with one table per set: its task, how many rows, features and
 classes it must have, how it is split, by which factor its target is scaled, and where to
-get it. The rows are looked for, in this order, in the folder named by the environment
-variable ``DTSEMNET_DATA``, in the cache, and on OpenML under the id that the catalogue
-pins; what comes from OpenML is kept in the cache. What is loaded is checked against the
-catalogue. A set that is not found, or is another one, is an error that says how to get
-it; no other set is ever used instead.
+get it. A set of numbers is an archive ``NAME.npz``. It is looked for, in this order, in the
+folder named by the environment variable ``DTSEMNET_DATA``, in the cache, and on OpenML under
+the id that the catalogue pins; what comes from OpenML is kept in the cache. A set with
+categories or missing values is ``NAME.csv`` in the folder named by ``DTSEMNET_TABLES``
+(:mod:`dtsemnet_paper.bench.csv_files`). What is loaded is checked against the catalogue. A
+set that is not found, or is another one, is an error that says how to get it; no other set
+is ever used instead.
 """
 
 from __future__ import annotations
@@ -25,10 +27,21 @@ import numpy as np
 
 from dtsemnet.arrays import Array
 
-__all__ = ["DataSet", "DataSpec", "MissingData", "cache_folder", "check_data", "load_data", "read_catalogue"]
+__all__ = [
+    "FOLDERS", "WAYS", "DataSet", "DataSpec", "MissingData", "cache_folder", "check_data", "load_data",
+    "read_catalogue", "take_rows",
+]  # fmt: skip
 
 TASKS = ("classification", "regression")
 MASKS = ("test", "val", "test_splits")
+FOLDERS = {"npz": "DTSEMNET_DATA", "csv": "DTSEMNET_TABLES"}
+"""By the ending of a file: the environment variable that names the folder of such files."""
+WAYS = {
+    "npz": "put {name}.npz (arrays X, y, and masks if it has any) into a folder and name that folder in DTSEMNET_DATA",
+    "csv": "put {name}.csv (a header line, the column target last) into a folder and name that folder in "
+    "DTSEMNET_TABLES",
+}
+"""By the ending of a file: what a person does to have a set."""
 
 
 class MissingData(LookupError):
@@ -46,7 +59,7 @@ class DataSpec:
     Parameters
     ----------
     name : str
-        Name of the archive, without its ending.
+        Name of the file, without its ending.
     task : {"classification", "regression"}
     rows, features : int
         Shape that the rows must have; None if the number of rows is not known.
@@ -56,6 +69,10 @@ class DataSpec:
         Rows of each class, in any order: they distinguish two sets of the same shape.
     split : dict
         Rule of the split and its parameters; see :mod:`dtsemnet_paper.bench.splits`.
+    file : {"npz", "csv"}, default="npz"
+        Archive of arrays, or table with a header line.
+    text : int, optional
+        How many columns of a table must be text.
     target_factor : float, default=1.0
         Regression targets are multiplied by it, so that errors are in the unit of the published tables.
     openml : dict
@@ -75,6 +92,8 @@ class DataSpec:
     features: int
     classes: int | None = None
     class_rows: Sequence[int] = ()
+    file: str = "npz"
+    text: int | None = None
     title: str = ""
     split: Mapping[str, Any] = field(default_factory=dict)
     target_factor: float = 1.0
@@ -84,6 +103,8 @@ class DataSpec:
     def __post_init__(self) -> None:
         if self.task not in TASKS:
             raise ValueError(f"task of {self.name} must be one of {TASKS}, got {self.task!r}.")
+        if self.file not in FOLDERS:
+            raise ValueError(f"file of {self.name} must be one of {tuple(FOLDERS)}, got {self.file!r}.")
         if not self.title:
             object.__setattr__(self, "title", self.name)
 
@@ -93,7 +114,8 @@ class DataSet:
     """Rows of a set, target scaled, with the masks of official splits if it has any."""
 
     spec: DataSpec
-    X: Array
+    X: Any
+    """An array of numbers; of a CSV file a data frame, whose texts and missing values stay."""
     y: Array
     masks: Mapping[str, Array] = field(default_factory=dict)
     origin: str = ""
@@ -102,9 +124,25 @@ class DataSet:
     def fingerprint(self) -> str:
         """First 16 digits of a SHA-256 of the rows, targets and masks, independent of their number type."""
         content = hashlib.sha256(repr(self.X.shape).encode())
-        for array in (self.X, self.y, *(self.masks[name] for name in sorted(self.masks))):
-            content.update(np.ascontiguousarray(array, dtype=np.float64).data)
+        rows = [self.X] if isinstance(self.X, np.ndarray) else [self.X[name].to_numpy() for name in self.X.columns]
+        for array in (*rows, self.y, *(self.masks[name] for name in sorted(self.masks))):
+            if array.dtype.kind in "fiub":
+                content.update(np.ascontiguousarray(array, dtype=np.float64).data)
+            else:
+                content.update("\0".join(map(str, array)).encode())
         return content.hexdigest()[:16]
+
+
+def take_rows(X: Any, rows: Any) -> Any:
+    """Copy some rows of an array or a data frame.
+
+    Examples
+    --------
+    >>> take_rows(np.array([[1.0], [2.0], [3.0]]), [2, 0])
+    array([[3.],
+           [1.]])
+    """
+    return X[rows] if isinstance(X, np.ndarray) else X.iloc[rows].reset_index(drop=True)
 
 
 def read_catalogue(path: str | os.PathLike[str]) -> dict[str, DataSpec]:
@@ -140,6 +178,10 @@ def load_data(spec: DataSpec, *, download: bool = True) -> DataSet:
     MissingData
         If the rows are not found, or are not those that the catalogue describes.
     """
+    if spec.file == "csv":
+        from dtsemnet_paper.bench.csv_files import read_rows
+
+        return _checked(spec, *read_rows(spec))
     for path in _paths(spec.name):
         if path.is_file():
             with np.load(path, allow_pickle=False) as archive:
@@ -166,7 +208,7 @@ def load_data(spec: DataSpec, *, download: bool = True) -> DataSet:
 
 def check_data(spec: DataSpec, *, download: bool = True) -> None:
     """Raise :class:`MissingData` if the rows of a set are not available; of an archive only the shape is read."""
-    for path in _paths(spec.name):
+    for path in _paths(spec.name) if spec.file == "npz" else ():
         if path.is_file():
             with zipfile.ZipFile(path) as archive, archive.open("X.npy") as file:
                 version = np.lib.format.read_magic(file)
@@ -182,11 +224,11 @@ def cache_folder() -> Path:
 
 
 def _paths(name: str) -> list[Path]:
-    named = os.environ.get("DTSEMNET_DATA")
+    named = os.environ.get(FOLDERS["npz"])
     return [folder / f"{name}.npz" for folder in ([Path(named)] if named else []) + [cache_folder()]]
 
 
-def _checked(spec: DataSpec, content: Mapping[str, Array], origin: str) -> DataSet:
+def _checked(spec: DataSpec, content: Mapping[str, Any], origin: str) -> DataSet:
     X, y = content["X"], content["y"]
     _check_shape(spec, X.shape, origin)
     if len(y) != len(X):
@@ -207,10 +249,12 @@ def _checked(spec: DataSpec, content: Mapping[str, Array], origin: str) -> DataS
             )
     else:
         y = y.astype(np.float64) * spec.target_factor
-    if not np.isfinite(X).all() or not np.isfinite(y).all():
+    if isinstance(X, np.ndarray):
+        X = X.astype(np.float64)
+    if not np.isfinite(y).all() or (isinstance(X, np.ndarray) and not np.isfinite(X).all()):
         raise MissingData(spec, f"what {origin} holds has NaN or infinity in it, which no set of the catalogue has")
     masks = {name: content[name] for name in MASKS if name in content}
-    return DataSet(spec, X.astype(np.float64), y, masks, origin)
+    return DataSet(spec, X, y, masks, origin)
 
 
 def _check_shape(spec: DataSpec, shape: tuple[int, ...], origin: str) -> None:
@@ -229,5 +273,5 @@ def _not_found(spec: DataSpec, last: str) -> str:
 
 
 def _ways(spec: DataSpec) -> str:
-    ways = f"Put {spec.name}.npz (arrays X, y) into a folder and name that folder in DTSEMNET_DATA."
-    return f"{ways} Source: {spec.source}." if spec.source else ways
+    way = WAYS[spec.file].format(name=spec.name)
+    return f"To have it, {way}." + (f" Source: {spec.source}." if spec.source else "")

@@ -64,7 +64,13 @@ class LightGBMLinearRegressor(RegressorMixin, _Adapter):  # type: ignore[misc]
 
 
 class CubistRegressor(RegressorMixin, _Adapter):  # type: ignore[misc]
-    """One Cubist model of at most ``2 ** max_depth`` rules, without committees and neighbours."""
+    """One Cubist model of at most ``2 ** max_depth`` rules, without committees and neighbours.
+
+    By default 512 rules, about Cubist's own limit of 500.
+    """
+
+    def __init__(self, max_depth: int = 9, random_state: int | None = None) -> None:
+        super().__init__(max_depth, random_state)
 
     def fit(self, X: Any, y: Any) -> Self:
         """Grow the rules."""

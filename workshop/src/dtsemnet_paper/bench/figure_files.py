@@ -214,7 +214,7 @@ def _plot_ranks(figure: FigureFile) -> Figure | None:
     """Draw average ranks over the sets of one or several tables, of the methods that all of them have."""
     methods, tables = figure.options["methods"], [read_table(n, folder=figure.folder) for n in figure.options["tables"]]
     scores = []
-    for summary in (summarise(table, table.records(), protocols=["paper"]) for table in tables):
+    for summary in (summarise(table, table.records(), protocols=table.protocols[:1]) for table in tables):
         columns = {column.method: column for column in summary.columns}
         for name in summary.sets:
             cells = [summary.cells.get((name, columns[m])) if m in columns else None for m in methods]

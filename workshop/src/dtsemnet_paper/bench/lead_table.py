@@ -70,13 +70,13 @@ def ablation_table(summary: Summary) -> str:
 
 def _gain(summary: Summary, name: str, column: Column, first: Column) -> float:
     """How much better than the first column, in percent of its score."""
-    score, base = (summary.paired[name, c].mean for c in (column, first))
+    score, base = (summary.paired[name, c]["test"].mean for c in (column, first))
     return 100 * (score - base) / base * (1 if summary.table.larger_is_better else -1)
 
 
 def _seeds(summary: Summary) -> str:
     """Fewest and most seeds that all columns have of a set."""
-    numbers = [figure.n or 0 for figure in summary.paired.values()]
+    numbers = [figures["test"].n or 0 for figures in summary.paired.values()]
     return f"{min(numbers)} to {max(numbers)}"
 
 

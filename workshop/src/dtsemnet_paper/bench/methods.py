@@ -2,9 +2,10 @@
 
 A method names a class for each task by its import path, ``package.module:Class``, and the
 configuration it is run with. Any class with scikit-learn's ``fit`` and ``predict`` will
-do, and an import path may be given in place of a name. ``max_depth`` and ``random_state``
-are set if the class has them, validation rows are passed if its ``fit`` takes them, and a
-method whose package is not installed is reported as missing.
+do, or a function that makes such an estimator, and an import path may be given in place of
+a name. ``max_depth`` and ``random_state`` are set if the class has them, validation rows are
+passed if its ``fit`` takes them, and a method whose package is not installed is reported as
+missing. Rows of a data frame reach a method as numbers unless it reads frames itself.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ class Method:
         Values of further parameters, tried on validation rows by the honest protocol, with each height.
     needs : str, optional
         Package to install.
+    reads_frames : bool, default=False
+        Whether categories and missing values of a data frame are passed on to it; if not, it gets one-hot columns.
 
     Examples
     --------
@@ -52,14 +55,18 @@ class Method:
     configuration: Mapping[str, Any] = field(default_factory=dict)
     grid: Mapping[str, list[Any]] = field(default_factory=dict)
     needs: str | None = None
+    reads_frames: bool = False
 
     def make(self, task: str, configuration: Mapping[str, Any], seed: int) -> Any:
         """Make an estimator with this configuration on top of the method's own."""
-        kind = self.load(task)
         options = {**self.configuration, **configuration}
-        if "random_state" in inspect.signature(kind).parameters:
+        if self.takes(task, "random_state"):
             options["random_state"] = seed
-        return kind(**options)
+        return self.load(task)(**options)
+
+    def takes(self, task: str, parameter: str) -> bool:
+        """Whether the class for a task has a parameter."""
+        return parameter in inspect.signature(self.load(task)).parameters
 
     def load(self, task: str) -> Any:
         """Import the class for a task."""
@@ -111,8 +118,19 @@ def fit_method(estimator: Any, rows: VisibleRows) -> Any:
     return estimator.fit(rows.X, rows.y)
 
 
-def _ours(name: str, **configuration: Any) -> Method:
-    return Method(name, "dtsemnet:DTSemNetClassifier", "dtsemnet:DTSemNetRegressor", configuration)
+def _ours(name: str, *, classes: bool = True, numbers: bool = True, **configuration: Any) -> Method:
+    classifier = "dtsemnet:DTSemNetClassifier" if classes else None
+    regressor = "dtsemnet:DTSemNetRegressor" if numbers else None
+    return Method(name, classifier, regressor, configuration, reads_frames=True)
+
+
+def _ablation(name: str, kind: str) -> Method:
+    return Method(name, f"dtsemnet_paper.bench.ablations:{kind}", reads_frames=True)
+
+
+def _search(name: str, stem: str) -> Method:
+    path = f"dtsemnet_paper.bench.searches:{stem}"
+    return Method(name, f"{path}_classifier", f"{path}_regressor")
 
 
 def _baseline(name: str, stem: str, module: str, *, classes: bool = True, numbers: bool = True, **more: Any) -> Method:
@@ -130,17 +148,18 @@ def _peer(name: str, stem: str, package: str, *, classes: bool = True, numbers: 
 for _method in (
     _ours("dtsemnet"),
     _ours("dtsemnet-paper", training="paper"),
+    _ours("dtsemnet-effort-0", effort=0),
     # The default with one ingredient left out, to measure what each adds.
     _ours("dtsemnet-one-start", n_init=1),
-    Method("dtsemnet-no-small", "dtsemnet:DTSemNetClassifier", None, {"n_init": 4}),
+    _ours("dtsemnet-no-small", numbers=False, n_init=4),
     _ours("dtsemnet-no-decay", weight_decay=0.0),
     _ours("dtsemnet-no-last", refit=False),
-    Method("dtsemnet-no-bound", "dtsemnet_paper.bench.ablations:CrossEntropyClassifier"),
-    Method("dtsemnet-no-anneal", "dtsemnet_paper.bench.ablations:HardClassifier"),
-    Method("dtsemnet-no-reheat", "dtsemnet_paper.bench.ablations:WarmClassifier"),
-    Method("dtsemnet-no-l1", None, "dtsemnet:DTSemNetRegressor", {"l1": 0.0}),
-    Method("dtsemnet-no-guard", None, "dtsemnet:DTSemNetRegressor", {"guard": False}),
-    Method("dtsemnet-ste", None, "dtsemnet:DTSemNetRegressor", {"training": "straight_through"}),
+    _ablation("dtsemnet-no-bound", "CrossEntropyClassifier"),
+    _ablation("dtsemnet-no-anneal", "HardClassifier"),
+    _ablation("dtsemnet-no-reheat", "WarmClassifier"),
+    _ours("dtsemnet-no-l1", classes=False, l1=0.0),
+    _ours("dtsemnet-no-guard", classes=False, guard=False),
+    _ours("dtsemnet-ste", classes=False, training="straight_through"),
     Method("dtsemnet-reg1", None, "dtsemnet_paper.baselines.variants:TopKReg1Regressor"),
     _baseline("cart", "CART", "cart"),
     _baseline("dgt", "DGT", "dgt"),
@@ -156,5 +175,15 @@ for _method in (
     _peer("cubist", "Cubist", "cubist", classes=False),
     _peer("ydf", "YDF", "ydf"),
     _peer("obliquetree", "ObliqueTree", "obliquetree"),
+    # Rivals that choose their own settings inside the training rows.
+    _search("cart-tuned", "cart"),
+    _search("tao-chosen", "tao"),
+    _search("dgt-chosen", "dgt"),
+    _search("linear", "linear"),
+    # Many trees, at scikit-learn's defaults: what a single tree gives up.
+    Method("forest", "sklearn.ensemble:RandomForestClassifier", "sklearn.ensemble:RandomForestRegressor"),
+    Method(
+        "boosting", "sklearn.ensemble:HistGradientBoostingClassifier", "sklearn.ensemble:HistGradientBoostingRegressor"
+    ),
 ):
     register(_method)

@@ -1,21 +1,30 @@
 """A filled table for a terminal, for Markdown, and as JSON.
 
 In the terminal the published figure is below ours, in grey. In Markdown it has a
-column of its own. Bold is the best of ours on a set.
+column of its own. Bold is the best of ours on a set. Below are the means over all
+sets, method by method, if the table names some.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from rich.table import Table as Grid
 from rich.text import Text
 
+from dtsemnet_paper.bench.data import WAYS
+from dtsemnet_paper.bench.overall import Overall, overall
 from dtsemnet_paper.bench.summary import Cell, Column, Figure, Summary
 
-__all__ = ["caption", "remarks", "to_grids", "to_json", "to_markdown"]
+__all__ = ["caption", "missing_lines", "remarks", "to_grids", "to_json", "to_markdown"]
 
-UNITS = {"test": "test", "train": "train", "gap": "train - test", "seconds": "seconds"}
+UNITS = {
+    "test": "test", "train": "train", "gap": "train - test", "seconds": "seconds", "log_loss": "log loss",
+    "brier": "Brier", "auc": "AUC", "r2": "R2", "leaves": "leaves", "depth": "depth", "columns": "columns a split",
+}  # fmt: skip
+DIGITS = {"log_loss": 3, "brier": 3, "auc": 3, "r2": 3, "leaves": 1, "depth": 1, "columns": 1}
+"""Decimals of quantities that are not in the unit of the score."""
 
 
 def to_grids(summary: Summary, width: int) -> list[Grid]:
@@ -32,7 +41,7 @@ def to_grids(summary: Summary, width: int) -> list[Grid]:
             room = width - names - 5
         parts[-1].append((column, quantity))
         room -= need
-    return [_grid(summary, part) for part in parts if part]
+    return [_grid(summary, part) for part in parts if part] + _overall_grids(summary)
 
 
 def _grid(summary: Summary, wide: list[tuple[Column, str]]) -> Grid:
@@ -56,6 +65,38 @@ def _grid(summary: Summary, wide: list[tuple[Column, str]]) -> Grid:
     return grid
 
 
+def _overall_grids(summary: Summary) -> list[Grid]:
+    """Lay out the means over all sets; nothing if the table names none."""
+    rows = _overall_rows(summary)
+    if not rows:
+        return []
+    grid = Grid(title=_overall_title(summary), title_style="bold", title_justify="left")
+    for number, head in enumerate(rows[0]):
+        grid.add_column(head, justify="right" if number else "left", no_wrap=not number)
+    for row in rows[1:]:
+        grid.add_row(*row)
+    return [grid]
+
+
+def _overall_title(summary: Summary) -> str:
+    return f"Means over the {len(summary.shared)} sets that all have"
+
+
+def _overall_rows(summary: Summary) -> list[list[str]]:
+    """The means over all sets as text, with a head; empty if the table names none."""
+    rows = [[column.label, *_overall_cells(summary, it)] for column, it in overall(summary).items()]
+    for row in rows[:1]:
+        row[-1] = ""  # the first method against itself
+    head = ["method", *(UNITS[quantity] for quantity in summary.table.means), "rank", "wins, ties, losses"]
+    return [head, *rows] if rows else []
+
+
+def _overall_cells(summary: Summary, it: Overall) -> list[str]:
+    table = summary.table
+    means = [_number(Figure(it.means[q]), q, table.digits) if q in it.means else "-" for q in table.means]
+    return [*means, f"{it.rank:.2f}", f"{it.wins}, {it.ties}, {it.losses}"]
+
+
 def to_markdown(summary: Summary) -> str:
     """Write a table in Markdown, ours and published figures in columns beside each other."""
     table = summary.table
@@ -76,10 +117,15 @@ def to_markdown(summary: Summary) -> str:
             known = table.distance.get(table.stands_for.get(column.method, column.method))
             published = f"{known:.1f}" if quantity == "test" and known is not None else ""
             foot += [distance, published] if theirs else [distance]
-    lines = ["| " + " | ".join(line) + " |" for line in [head, ["---"] + ["---:"] * (len(head) - 1), *rows]]
-    if summary.distance:
-        lines.append("| " + " | ".join(foot) + " |")
+    lines = _markdown_lines([head, *rows, foot] if summary.distance else [head, *rows])
+    if below := _overall_rows(summary):
+        lines += ["", f"{_overall_title(summary)}:", "", *_markdown_lines(below)]
     return "\n".join([*lines, "", *(f"- {remark}" for remark in [caption(summary), *remarks(summary)])]) + "\n"
+
+
+def _markdown_lines(rows: list[list[str]]) -> list[str]:
+    ruled = [rows[0], ["---"] + ["---:"] * (len(rows[0]) - 1), *rows[1:]]
+    return ["| " + " | ".join(row) + " |" for row in ruled]
 
 
 def to_json(summary: Summary) -> dict[str, Any]:
@@ -95,6 +141,7 @@ def to_json(summary: Summary) -> dict[str, Any]:
         },
         "distance_to_best": {column.label: value for column, value in summary.distance.items()},
         "published_distance": dict(summary.table.distance),
+        "overall": {column.label: it._asdict() for column, it in overall(summary).items()},
         "statistics": None if comparison is None else {**vars(comparison)},
         "missing": dict(summary.missing),
     }
@@ -109,6 +156,10 @@ def caption(summary: Summary) -> str:
     seeds = f"{counts[0]} seeds" if len(counts) == 1 and counts != [1] else seeds
     notes = [f"{unit}, mean ± sd ({seeds})", "height in brackets"]
     notes += ["CPU seconds of a fit"] if "seconds" in table.shows else []
+    if table.means:
+        unit = "accuracy" if table.larger_is_better else "R2 in percent"
+        notes.append(f"wins and losses against the first method by more than {table.tie:g} points of {unit}")
+        notes += ["mean CPU seconds are the geometric mean"] if "seconds" in table.means else []
     source = f"; published: {table.source}" if table.source else ""
     source += f", {table.published_seeds} runs" if table.published_seeds else ""
     return ", ".join(notes) + source + "."
@@ -138,11 +189,24 @@ def remarks(summary: Summary) -> list[str]:
                 error = cell.error.splitlines()[0][:160]
                 lines.append(f"{column.label} on {name}: {cell.failed} runs failed, the last with {error}")
     if summary.missing:
-        lines.append(
-            "Sets without data are left out. To have one, put NAME.npz (arrays X, y, and masks if it has any) into a "
-            "folder and name that folder in DTSEMNET_DATA."
-        )
-    return lines + [f"{name}: {reason}" for name, reason in summary.missing.items()]
+        kinds = dict.fromkeys(spec.file for spec in summary.table.catalogue().values() if spec.name in summary.missing)
+        ways = "; ".join(WAYS[kind].format(name="NAME") for kind in kinds)
+        lines.append(f"Sets without data are left out. To have one, {ways}.")
+    return lines + missing_lines(summary.missing)
+
+
+def missing_lines(missing: Mapping[str, str]) -> list[str]:
+    """Say what is missing and why, in one line for each reason.
+
+    Examples
+    --------
+    >>> missing_lines({"ash": "not here", "birch": "torn", "cedar": "not here"})
+    ['ash, cedar: not here', 'birch: torn']
+    """
+    names: dict[str, list[str]] = {}
+    for name, reason in missing.items():
+        names.setdefault(reason, []).append(name)
+    return [f"{', '.join(those)}: {reason}" for reason, those in names.items()]
 
 
 def _head(summary: Summary, column: Column, quantity: str) -> str:
@@ -182,6 +246,7 @@ def _theirs(summary: Summary, cell: Cell, quantity: str) -> str:
 def _number(figure: Figure, quantity: str, digits: int) -> str:
     if quantity == "seconds":
         return f"{figure.mean:.2f}" if figure.mean < 10 else f"{figure.mean:.0f}"
+    digits = DIGITS.get(quantity, digits)
     shown = f"{figure.mean:.{digits}f}"
     return shown if figure.sd is None or figure.n == 1 else f"{shown} ± {figure.sd:.{digits}f}"
 

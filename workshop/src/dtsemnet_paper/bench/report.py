@@ -27,7 +27,8 @@ seed, configuration, data fingerprint, split, versions and times. `dtsemnet benc
 
 Under the *paper* protocol heights are the published ones, which were chosen by test score. Under the *honest* protocol
 heights are chosen on validation rows. In both, selection inside a method sees training and validation rows alone.
-Under the *whole* protocol `fit` is called as a user would, with all rows but the test rows, and given the height alone.
+Under the *whole* protocol `fit` is called as a user would, with all rows but the test rows, and given the height alone,
+or nothing if the table names no height.
 *Agrees* means within two standard deviations, the larger of ours and the published one.
 """
 
@@ -46,6 +47,8 @@ def report(folder: Path = FOLDER) -> str:
     parts = [INTRODUCTION]
     for name in find_tables(folder):
         table = read_table(name, folder=folder)
+        if not table.published and not table.records():
+            continue
         summary = Selection(table).summary(_without_data(table))
         parts.append(f"## {table.title}\n\n`dtsemnet bench table {name}`\n")
         parts += _lead(summary) if table.lead else [to_markdown(summary), *_differences(summary)]

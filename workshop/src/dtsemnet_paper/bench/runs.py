@@ -28,16 +28,16 @@ from typing import Any
 
 import numpy as np
 
-from dtsemnet_paper.bench.data import DataSet, DataSpec, load_data
+from dtsemnet_paper.bench.data import FOLDERS, DataSet, DataSpec, load_data, take_rows
+from dtsemnet_paper.bench.measures import further_scores, score, tree_size
 from dtsemnet_paper.bench.methods import find_method, fit_method
+from dtsemnet_paper.bench.one_hot import OneHot
 from dtsemnet_paper.bench.splits import Split, VisibleRows, split_rows
 from dtsemnet_paper.records import Job, Record, key_of, provenance, run_missing
 
-__all__ = ["PROTOCOLS", "MethodRun", "execute", "run_all", "run_key", "score"]
+__all__ = ["PROTOCOLS", "MethodRun", "execute", "run_all", "run_key"]
 
 PROTOCOLS = ("paper", "honest", "whole")
-MOST_LEAVES = 256
-"""Leaves whose rows a record states; an axis-aligned tree can have thousands."""
 
 
 @dataclass(frozen=True)
@@ -129,67 +129,53 @@ def execute(run: MethodRun, spec: DataSpec) -> Record:
         record |= {"data": data.fingerprint, "split": split.rule}
         record |= {"rows": {part: len(getattr(split, part)) for part in ("train", "validation", "test")}}
         _warm_up(run, spec.task)
+        rows = split.visible_rows(data, whole=run.protocol == "whole")
         wall, cpu = time.perf_counter(), time.process_time()
-        estimator, chosen = _fit(run, spec.task, split.visible_rows(data, whole=run.protocol == "whole"))
+        one_hot = _one_hot(run, rows)
+        estimator, chosen = _fit(run, spec.task, rows if one_hot is None else one_hot.convert(rows))
         seconds = {"wall_seconds": time.perf_counter() - wall, "cpu_seconds": time.process_time() - cpu}
-        record |= {"chosen": chosen, **seconds, **_results(estimator, data, split)}
+        record |= {"chosen": chosen, **seconds, **_results(estimator, data, split, one_hot)}
     except Exception as error:  # whatever a method raises is a result, and the other runs go on
         record["error"] = f"{type(error).__name__}: {error}"
         record["traceback"] = traceback.format_exc(limit=-4)
     return record
 
 
-def score(task: str, y: Any, predicted: Any) -> float:
-    """Accuracy in percent, or the root of the mean squared error.
-
-    Examples
-    --------
-    >>> score("classification", [0, 1, 1, 0], [0, 1, 0, 0]), score("regression", [1.0, 3.0], [1.0, 5.0]) ** 2
-    (75.0, 2.0000000000000004)
-    """
-    y, predicted = np.asarray(y), np.asarray(predicted)
-    if task == "classification":
-        return 100 * float(np.mean(y == predicted))
-    return float(np.sqrt(np.mean((y - predicted.reshape(y.shape)) ** 2)))
+def _one_hot(run: MethodRun, rows: VisibleRows) -> OneHot | None:
+    """The conversion of a data frame for a method that reads only numbers; None if there is nothing to convert."""
+    if isinstance(rows.X, np.ndarray) or find_method(run.method).reads_frames:
+        return None
+    return OneHot(rows.X)
 
 
 def _fit(run: MethodRun, task: str, rows: VisibleRows) -> tuple[Any, dict[str, Any]]:
-    """The estimator of a run and the candidate that was chosen, by validation rows alone."""
+    """The estimator of a run and what was chosen, by the method itself or by validation rows."""
     method, best, chosen, merit = find_method(run.method), None, {}, -np.inf
     sign = 1 if task == "classification" else -1
     for values in itertools.product(*run.candidates.values()):
         candidate = dict(zip(run.candidates, values))
         estimator = fit_method(method.make(task, {**run.configuration, **candidate}, run.seed), rows)
         if not run.candidates:
-            return estimator, candidate
+            return estimator, estimator.best_params_ if hasattr(estimator, "best_estimator_") else {}
         value = sign * score(task, rows.y_val, estimator.predict(rows.X_val))
         if best is None or value > merit:  # among equals the first, which the table lists as the smallest
             best, chosen, merit = estimator, candidate, value
     return best, chosen
 
 
-def _results(estimator: Any, data: DataSet, split: Split) -> Record:
-    """Scores of the three parts, and the leaves."""
-    task, X, y = data.spec.task, data.X, data.y
+def _results(estimator: Any, data: DataSet, split: Split, one_hot: OneHot | None) -> Record:
+    """Scores of the three parts, further scores of the test rows, and the size of the tree."""
+    task, X, y = data.spec.task, data.X if one_hot is None else one_hot(data.X), data.y
     parts = {"train": split.train, "validation": split.validation, "test": split.test}
     scores = {
-        part: score(task, y[rows], estimator.predict(X[rows])) if len(rows) else None for part, rows in parts.items()
+        part: score(task, y[rows], estimator.predict(take_rows(X, rows))) if len(rows) else None
+        for part, rows in parts.items()
     }
+    scores |= further_scores(task, estimator, take_rows(X, split.test), y[split.test])
     if not all(value is None or np.isfinite(value) for value in scores.values()):
         raise FloatingPointError(f"the scores are not finite: {scores}.")
-    return {"score": "accuracy" if task == "classification" else "rmse", **scores, **_leaves(estimator, X[split.train])}
-
-
-def _leaves(estimator: Any, X: Any) -> Record:
-    """Leaves of the tree and training rows in each, largest first; None for each if there is no tree."""
-    tree: Any = getattr(estimator, "tree_", None)
-    if not hasattr(tree, "n_leaves") or not hasattr(estimator, "apply"):
-        return {"leaves": None, "leaves_used": None, "leaf_rows": None}
-    rows = np.unique(estimator.apply(X), return_counts=True)[1]
-    return {
-        "leaves": int(tree.n_leaves), "leaves_used": len(rows), "leaf_rows": sorted(rows.tolist())[::-1][:MOST_LEAVES],
-        "depth": int(tree.topology.depth) if hasattr(tree, "topology") else int(tree.max_depth),
-    }  # fmt: skip
+    size = tree_size(estimator, take_rows(X, split.train), None if one_hot is None else one_hot.columns)
+    return {"score": "accuracy" if task == "classification" else "rmse", **scores, **size}
 
 
 _DATA: dict[str | None, DataSet] = {}
@@ -197,7 +183,7 @@ _DATA: dict[str | None, DataSet] = {}
 
 
 def _loaded(spec: DataSpec) -> DataSet:
-    folder = os.environ.get("DTSEMNET_DATA")
+    folder = os.environ.get(FOLDERS[spec.file])
     if folder not in _DATA or _DATA[folder].spec != spec:
         _DATA.clear()
         _DATA[folder] = load_data(spec, download=False)
@@ -212,9 +198,8 @@ def _warm_up(run: MethodRun, task: str) -> None:
     if (run.method, task) in _WARM:
         return
     _WARM.add((run.method, task))
-    X, y = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 2
+    X, y, method = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 2, find_method(run.method)
     with warnings.catch_warnings(), suppress(Exception):  # the run itself shows whether the method works
         warnings.simplefilter("ignore")
-        fit_method(
-            find_method(run.method).make(task, {**run.configuration, "max_depth": 2}, 0), VisibleRows(X, y, X, y)
-        )
+        small = {"max_depth": 2} if method.takes(task, "max_depth") else {}
+        fit_method(method.make(task, {**run.configuration, **small}, 0), VisibleRows(X, y, X, y))

@@ -6,6 +6,8 @@ A rule is a function of the rows and a seed. The catalogue names the rule of eac
   for testing, a quarter for validation;
 - ``fixed``: one random split for all seeds, a share for test, then a share of the rest
   for validation;
+- ``holdout``: a new split for each seed, stratified: a share for test, the rest for training,
+  no validation rows;
 - ``rest``: one random split for all seeds, a share for training, and of the rest a share
   for test;
 - ``official``: the test rows of the archive, one mask, or several that the seeds take in
@@ -21,12 +23,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.model_selection import train_test_split
 
 from dtsemnet.arrays import Array, Ints
-from dtsemnet_paper.bench.data import DataSet
+from dtsemnet_paper.bench.data import DataSet, take_rows
 
 __all__ = ["RULES", "VisibleRows", "Split", "split_rows"]
 
@@ -50,19 +53,20 @@ class Split:
         X, y, validation = data.X, data.y, self.validation
         if whole:
             seen = np.sort(np.concatenate([self.train, validation]))
-            return VisibleRows(X[seen], y[seen], X[:0], y[:0])
+            return VisibleRows(take_rows(X, seen), y[seen], X[:0], y[:0])
         if data.spec.task == "classification":
             validation = validation[np.isin(y[validation], y[self.train])]
-        return VisibleRows(X[self.train], y[self.train], X[validation], y[validation])
+        return VisibleRows(take_rows(X, self.train), y[self.train], take_rows(X, validation), y[validation])
 
 
 @dataclass(frozen=True)
 class VisibleRows:
     """Rows that a method may see: copies, so that the test rows cannot be reached from them."""
 
-    X: Array
+    X: Any
+    """An array of numbers, or a data frame."""
     y: Array
-    X_val: Array
+    X_val: Any
     y_val: Array
 
 
@@ -98,6 +102,12 @@ def _fixed(data: DataSet, seed: int, test: float = 0.2, validation: float = 0.2,
     return Split(chosen, judged, np.sort(tested), f"fixed, {test} to test, then {validation} to validate")
 
 
+def _holdout(data: DataSet, seed: int, test: float = 0.3) -> Split:
+    rows = np.arange(len(data.y))
+    chosen, tested = train_test_split(rows, test_size=test, stratify=_strata(data, rows), random_state=seed)
+    return Split(chosen, rows[:0], tested, f"holdout, {test} to test, seed {seed}")
+
+
 def _rest(data: DataSet, seed: int, train: float = 0.7, test: float = 0.7, random_state: int = 1) -> Split:
     chosen, rest = train_test_split(np.arange(len(data.y)), test_size=round(1 - train, 9), random_state=random_state)
     judged, tested = train_test_split(rest, test_size=test, random_state=random_state)
@@ -125,7 +135,9 @@ def _official(
     return Split(chosen, judged, rows[tested], f"{name}, {validation} of the rest to validate")
 
 
-RULES: dict[str, Callable[..., Split]] = {"random": _random, "fixed": _fixed, "rest": _rest, "official": _official}
+RULES: dict[str, Callable[..., Split]] = {
+    "random": _random, "fixed": _fixed, "holdout": _holdout, "rest": _rest, "official": _official,
+}  # fmt: skip
 """The rules by name."""
 
 

@@ -14,7 +14,9 @@ from scipy.stats import friedmanchisquare, rankdata, studentized_range, wilcoxon
 
 from dtsemnet.arrays import Floats
 
-__all__ = ["Comparison", "average_ranks", "compare", "critical_difference", "distance_to_best", "signed_rank"]
+__all__ = [
+    "Comparison", "average_ranks", "compare", "count_wins", "critical_difference", "distance_to_best", "signed_rank",
+]  # fmt: skip
 
 
 def distance_to_best(scores: Any, *, larger_is_better: bool) -> Floats:
@@ -50,6 +52,20 @@ def average_ranks(scores: Any, *, larger_is_better: bool) -> Floats:
     """
     table = _table(scores)
     return np.mean(rankdata(-table if larger_is_better else table, axis=1), axis=0)
+
+
+def count_wins(scores: Any, others: Any, tie: float = 0.0) -> tuple[int, int, int]:
+    """Count the sets on which scores are higher than others, equal to within ``tie``, and lower.
+
+    Examples
+    --------
+    >>> count_wins([90.0, 80.0, 70.0], [80.0, 80.2, 75.0], tie=0.3)
+    (1, 1, 1)
+    """
+    # Rounded, so that 80.3 and 80.0 are 0.3 apart, not a little more.
+    difference = np.round(np.asarray(scores, dtype=np.float64) - np.asarray(others, dtype=np.float64), 9)
+    wins, losses = int(np.sum(difference > tie)), int(np.sum(difference < -tie))
+    return wins, len(difference) - wins - losses, losses
 
 
 def signed_rank(first: Any, second: Any) -> float:

@@ -39,7 +39,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Cell:
-    """A method on a set: ours and published figures by quantity, heights, runs that failed, test scores by seed."""
+    """A method on a set: ours and published figures by quantity, heights, runs that failed, our values by seed."""
 
     ours: Mapping[str, Figure] = field(default_factory=dict)
     published: Mapping[str, Figure] = field(default_factory=dict)
@@ -48,7 +48,8 @@ class Cell:
     leaves: float | None = None
     failed: int = 0
     error: str = ""
-    tests: Mapping[int, float] = field(default_factory=dict)
+    by_seed: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
+    """By quantity and seed; a quantity that a method does not have, such as leaves, is left out."""
 
     @property
     def verdict(self) -> str:
@@ -65,7 +66,8 @@ class Cell:
 class Summary:
     """A filled table: cells by set and column, distances and statistics over the sets that all columns have.
 
-    Columns are compared on the seeds that all of them have for a set (``paired``): some seeds are harder than others.
+    Columns are compared on the seeds that all of them have for a set (``paired``, by set, column and quantity): some
+    seeds are harder than others.
     """
 
     table: Table
@@ -74,7 +76,7 @@ class Summary:
     columns: tuple[Column, ...]
     cells: Mapping[tuple[str, Column], Cell]
     shared: tuple[str, ...] = ()
-    paired: Mapping[tuple[str, Column], Figure] = field(default_factory=dict)
+    paired: Mapping[tuple[str, Column], Mapping[str, Figure]] = field(default_factory=dict)
     distance: Mapping[Column, float] = field(default_factory=dict)
     comparison: Comparison | None = None
     missing: Mapping[str, str] = field(default_factory=dict)
@@ -149,22 +151,25 @@ def _columns(table: Table, methods: Sequence[str], protocols: Sequence[str], kep
 def _cell(table: Table, name: str, column: Column, records: Sequence[Record]) -> Cell:
     done = [record for record in records if not record["error"]]
     failed = [record for record in records if record["error"]]
-    ours = {quantity: _figure([_quantity(r, quantity) for r in done]) for quantity in table.shows} if done else {}
-    if done and "test" not in ours:
-        ours["test"] = _figure([r["test"] for r in done])
+    by_seed = {
+        quantity: {record["seed"]: number for record in done if (number := _quantity(record, quantity)) is not None}
+        for quantity in dict.fromkeys(["test", *table.shows, *table.means])
+    }
+    ours = {quantity: _figure(list(values.values())) for quantity, values in by_seed.items() if values}
     value = table.value(column.method, name)
     leaves = [r["leaves_used"] for r in done if r["leaves_used"] is not None]
     return Cell(
         ours, _published(value), _heights(done), str(value.get("height", "")),
-        float(np.mean(leaves)) if leaves else None, len(failed), failed[-1]["error"] if failed else "",
-        {record["seed"]: record["test"] for record in done},
+        float(np.mean(leaves)) if leaves else None, len(failed), failed[-1]["error"] if failed else "", by_seed,
     )  # fmt: skip
 
 
-def _quantity(record: Record, quantity: str) -> float:
-    if quantity == "seconds":
-        return float(record["cpu_seconds"])
-    return float(record["train"] - record["test"] if quantity == "gap" else record[quantity])
+def _quantity(record: Record, quantity: str) -> float | None:
+    """Look a quantity up; None if the record has none, as those from before it was measured."""
+    if quantity == "gap":
+        return float(record["train"] - record["test"])
+    value = record.get("cpu_seconds" if quantity == "seconds" else quantity)
+    return None if value is None else float(value)
 
 
 def _figure(values: Sequence[float]) -> Figure:
@@ -200,7 +205,7 @@ def _compared(summary: Summary) -> Summary:
         paired = {key: figure for name in summary.sets for key, figure in _paired(summary, name, columns).items()}
         shared = tuple(dict.fromkeys(name for name, _ in paired))
         if len(columns) > 1 and shared:
-            scores = [[paired[name, column].mean for column in columns] for name in shared]
+            scores = [[paired[name, column]["test"].mean for column in columns] for name in shared]
             larger = summary.table.larger_is_better
             distance = dict(zip(columns, distance_to_best(scores, larger_is_better=larger).tolist()))
             comparison = compare([c.label for c in columns], scores, larger_is_better=larger)
@@ -208,8 +213,12 @@ def _compared(summary: Summary) -> Summary:
     return summary
 
 
-def _paired(summary: Summary, name: str, columns: Sequence[Column]) -> dict[tuple[str, Column], Figure]:
-    """Test scores of a set on the seeds that all columns have; nothing if there are none."""
-    scores = [summary.cells[name, column].tests for column in columns]
-    seeds = sorted(set.intersection(*map(set, scores))) if scores else []
-    return {(name, c): _figure([tests[seed] for seed in seeds]) for c, tests in zip(columns, scores) if seeds}
+def _paired(summary: Summary, name: str, columns: Sequence[Column]) -> dict[tuple[str, Column], dict[str, Figure]]:
+    """Figures of a set on the seeds that all columns have; nothing if there are none."""
+    cells = {column: summary.cells[name, column].by_seed for column in columns}
+    seeds = sorted(set.intersection(*(set(by_seed["test"]) for by_seed in cells.values()))) if cells else []
+    found = {}
+    for column, by_seed in cells.items() if seeds else ():
+        kept = {q: [values[seed] for seed in seeds if seed in values] for q, values in by_seed.items()}
+        found[name, column] = {quantity: _figure(values) for quantity, values in kept.items() if values}
+    return found

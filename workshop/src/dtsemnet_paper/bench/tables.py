@@ -3,7 +3,11 @@
 =============== ======================================================================
 ``title``       what the table shows, ``source`` where it was published
 ``score``       ``accuracy`` (percent, larger is better) or ``rmse``
-``shows``       quantities of each method: ``test``, ``train``, ``gap``, ``seconds``
+``shows``       quantities of each method on each set: ``test``, ``train``, ``gap``, ``seconds``, or a further
+                score or size of the tree, see :mod:`dtsemnet_paper.bench.measures`
+``means``       quantities whose means over all sets are shown below, method by method
+``tie``         how many points apart two methods may be on a set to count as equal there: percent of
+                accuracy, or for numbers percent of R2
 ``digits``      decimals that are shown, ``published_digits`` those of published figures
 ``sets``        names from the catalogue, ``datasets.toml`` beside the table
 ``methods``     what is run by default
@@ -41,7 +45,9 @@ FOLDER = Path("paper")
 PACKAGE = Path(__file__).parents[1]
 SHIPPED = next((folder for folder in (PACKAGE / "paper", PACKAGE.parents[2] / "paper") if folder.is_dir()), FOLDER)
 """The tables that came with this package; an editable installation has them in its checkout."""
-QUANTITIES = ("test", "train", "gap", "seconds")
+QUANTITIES = (
+    "test", "train", "gap", "seconds", "log_loss", "brier", "auc", "r2", "leaves", "depth", "columns",
+)  # fmt: skip
 SCORES = ("accuracy", "rmse")
 
 
@@ -57,6 +63,8 @@ class Table:
     methods: Sequence[str]
     source: str = ""
     shows: Sequence[str] = ("test",)
+    means: Sequence[str] = ()
+    tie: float = 0.0
     digits: int = 1
     published_digits: int | None = None
     seeds: int = 10
@@ -209,6 +217,7 @@ def _check(table: Table) -> None:
     for field_, words, allowed in (
         ("score", [table.score], SCORES),
         ("shows", table.shows, QUANTITIES),
+        ("means", table.means, QUANTITIES),
         ("protocols", table.protocols, PROTOCOLS),
     ):
         for word in words:
@@ -217,6 +226,8 @@ def _check(table: Table) -> None:
     for method in table.methods:
         if method not in METHODS and ":" not in method:
             raise ValueError(f"{table.path} names the method {method!r}; there are {', '.join(METHODS)}.")
+    if table.means and not table.larger_is_better and "r2" not in table.means:
+        raise ValueError(f"means in {table.path} must hold 'r2': errors of different sets have no common mean.")
     if table.lead:
         goals = table.published.get(table.methods[0], {})
         bare = [name for name in table.sets if "mean" not in goals.get(name, {})]

@@ -7,8 +7,9 @@ __all__ = ["EXAMPLES", "HELP", "VERBS"]
 HELP = """
 Run the tables and figures of the paper and show them beside the published values.
 
-Data sets are looked for in the folder named by DTSEMNET_DATA, in the cache, and on OpenML. Tables are read from the
-folder paper if it is here, else those that came with this package.
+Archives of numbers are looked for in the folder named by DTSEMNET_DATA, in the cache, and on OpenML, CSV files in the
+folder named by DTSEMNET_TABLES. Tables are read from the folder paper if it is here, else those that came with this
+package.
 """
 
 EXAMPLES = """

@@ -22,6 +22,7 @@ def run(
 ) -> None:
     """List tables, data sets and methods, and which of them are available here."""
     from dtsemnet_paper.bench import METHODS, find_tables, read_table
+    from dtsemnet_paper.bench.render import missing_lines
     from dtsemnet_paper.bench.selection import missing_data, missing_methods
     from dtsemnet_paper.bench.tables import tables_folder
 
@@ -45,8 +46,8 @@ def run(
         ],
         words=True,
     )
-    for name, reason in absent.items():
-        say(f"{name}: {reason}")
+    for line in missing_lines(absent):
+        say(line)
     say()
     tasks = {task: missing_methods(list(METHODS), task) for task in ("classification", "regression")}
     columns(

@@ -22,6 +22,7 @@ EXAMPLES = """
 dtsemnet bench table concise --seeds 2 --methods dtsemnet,cart
 dtsemnet bench table dense --sets letter,pendigits --protocol honest --jobs 2
 dtsemnet bench table regression-1 --show --markdown
+dtsemnet bench table tables-classes --methods cart-tuned,linear
 """
 
 
@@ -83,7 +84,7 @@ def _work(selection: Selection, missing: dict[str, str], jobs: int, *, retry: bo
     for reason in absent.values():
         remark(f"left out: {reason}")
     if len(missing) == len(selection.sets or selection.table.sets):
-        remark("no data set of this table is here; the table shows what was published.")
+        remark("no data set of this table is here; the table shows what is recorded or published.")
     runs = selection.runs(without=[*missing, *absent])
     waiting = selection.waiting(runs, retry=retry)
     remark(f"{counted(len(runs), 'run')}, {len(runs) - len(waiting):,} of them recorded; {selection.table.results}")
