@@ -84,9 +84,9 @@ class DTSemNetClassifier(TreeClassifier, PrunableEstimator):
     categorical_features : "from_dtype", None, or list, default="from_dtype"
         Columns that are read as categories: those of string or category type in a data frame, none, or those listed.
     missing : {"indicator", "error"}, default="indicator"
-        "indicator": a column with missing values in training gets a feature that is 1 if the value is missing; any other
-        column fills values that are missing later with the training mean or the most frequent category, and warns.
-        "error": every missing value is an error.
+        "indicator": a column with missing values in training gets a feature that is 1 if the value is missing; others
+        fill values that are missing later with the training mean or the most frequent category, and warn. "error":
+        every missing value is an error.
     init : Tree, Model or fitted scikit-learn tree, optional
         Tree to start from, of any shape (``max_depth`` is not used then). The result is never worse on the
         validation rows. ``clone`` resets a scikit-learn tree but not a ``Tree``.
