@@ -47,7 +47,8 @@ def test_a_model_agrees_with_itself(kind):
 @pytest.mark.parametrize("split", [0, 5, 11])
 def test_one_bit_of_a_split_is_found_in_an_exact_export(kind, split):
     model = make_model(kind)
-    used = int(np.flatnonzero(model.tree.weight[split])[0])
+    numbers = [feature.index for feature in model.encoder.features if feature.kind == "number"]
+    used = next(index for index in numbers if model.tree.weight[split, index] != 0)
     off = moved(model, "weight", (split, used), 1)
     with pytest.raises(ExportError, match="disagrees with the tree on"):
         check_export(model, as_itself(model, off), n_rows=20_000)

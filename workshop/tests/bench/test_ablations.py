@@ -48,7 +48,7 @@ def test_ablation_is_the_default_but_for_its_ingredient(method: str, task: str, 
 def test_without_the_bound_every_epoch_of_every_start_is_cross_entropy() -> None:
     X, y = DATA[CLASSES]
     for seed in range(3):  # whichever start is kept
-        model = CrossEntropyClassifier(**QUICK, random_state=seed).fit(X, y)
+        model = CrossEntropyClassifier(**QUICK, effort=0, random_state=seed).fit(X, y)
         assert set(model.history_["q"]) == {0.0}
     assert max(fitted("dtsemnet-one-start", CLASSES).history_["q"]) > 0
 

@@ -44,7 +44,7 @@ class CrossEntropyClassifier(DTSemNetClassifier):
     --------
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
-    >>> bool(max(CrossEntropyClassifier(2, random_state=0).fit(X, y).history_["q"]) == 0)
+    >>> bool(max(CrossEntropyClassifier(2, effort=0, random_state=0).fit(X, y).history_["q"]) == 0)
     True
     """
 
