@@ -132,7 +132,7 @@ def ship(model: Model, X: Any, y: Any, name: str, console: Console) -> None:
     code.save(FOLDER / f"{name}.c")
     checked = "no C compiler here to check it with" if code.report is None else str(code.report)
     console.print(f"\n[bold]{FOLDER}/{name}.html[/]  the tree to walk through; open it in a browser, no network needed")
-    console.print(f"[bold]{FOLDER}/{name}.c[/]     the same tree in C99, no library, no malloc; {checked}")
+    console.print(f"[bold]{FOLDER}/{name}.c[/]     the same tree in C99, no malloc; {checked}")
     console.print(f"[bold]{FOLDER}/{name}.json[/]  the model file: dtsemnet show {FOLDER}/{name}.json")
 
 

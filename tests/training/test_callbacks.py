@@ -63,6 +63,15 @@ def test_a_run_that_ends_before_its_last_epoch_is_shown_as_dropped():
     assert "dropped" not in shown(History([Epoch(0, Step(0.1), loss=0.25)], stopped="patience"), 4)
 
 
+def test_a_line_that_does_not_stay_is_gone_when_its_run_ends():
+    with ProgressBar(Console(file=io.StringIO(), force_terminal=True, width=120)) as bar:
+        line, context = bar.run("fold 1 plan 1", stays=False), Context(one_split()[1], 1, History([]))
+        line.on_start(context)
+        assert len(bar.tasks) == 1
+        line.on_end(context)
+        assert not bar.tasks
+
+
 def history_of(*losses, **more):
     epochs = [Epoch(i, Step(0.1 / (1 + i)), loss, seconds=0.5) for i, loss in enumerate(losses)]
     return History(epochs, **more)

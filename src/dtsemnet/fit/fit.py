@@ -382,7 +382,10 @@ class Start:
         parameters = task.initial(self.setting, stage.train, self.rng, self.init)
         callbacks = task.callbacks(stage.rows)
         if stage.bar is not None:
-            callbacks.append(stage.bar.run(f"{stage.name} {self.number + 1}"))
+            # The plans of a fold are many; only what becomes of the tree stays on the screen.
+            callbacks.append(
+                stage.bar.run(f"{stage.name} {self.number + 1}", stays=self.shape is None or stage.held is None)
+            )
         return Training(
             task.engine(self.setting, parameters, stage.rows),
             task.phases(self.setting, self.n_epochs),

@@ -121,16 +121,16 @@ class ProgressBar(Progress):
             console=console or Console(stderr=True),
         )
 
-    def run(self, title: str) -> Callback:
-        """Make the callback that shows one run under ``title``."""
-        return _Line(self, title)
+    def run(self, title: str, *, stays: bool = True) -> Callback:
+        """Make the callback that shows one run under ``title``; its line ``stays`` when the run has ended, or goes."""
+        return _Line(self, title, stays)
 
 
 class _Line(Callback):
     """One line of the display."""
 
-    def __init__(self, progress: Progress, title: str) -> None:
-        self.progress, self.title = progress, title
+    def __init__(self, progress: Progress, title: str, stays: bool) -> None:
+        self.progress, self.title, self.stays = progress, title, stays
 
     def on_start(self, context: Context) -> None:
         done = len(context.history)
@@ -142,7 +142,9 @@ class _Line(Callback):
         self.progress.update(self.task, completed=len(context.history), figures=figures)
 
     def on_end(self, context: Context) -> None:
-        if len(context.history) < context.n_epochs and context.history.stopped is None:
+        if not self.stays:
+            self.progress.remove_task(self.task)
+        elif len(context.history) < context.n_epochs and context.history.stopped is None:
             self.progress.update(self.task, figures="dropped")
             self.progress.stop_task(self.task)
 
