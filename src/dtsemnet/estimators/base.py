@@ -368,7 +368,7 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         ----------
         X : array_like or data frame
         coverage : float, default=0.9
-            At least ``2 * coverage - 1`` is guaranteed for rows like those of the fit, see
+            For a plan that was not chosen by the same rows ``2 * coverage - 1`` would be guaranteed, see
             :mod:`dtsemnet.fit.conformal`.
 
         Returns
@@ -422,7 +422,7 @@ class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
         ----------
         X : array_like or data frame
         coverage : float, default=0.9
-            At least ``2 * coverage - 1`` is guaranteed for rows like those of the fit, see
+            For a plan that was not chosen by the same rows ``2 * coverage - 1`` would be guaranteed, see
             :mod:`dtsemnet.fit.conformal`. With too few rows for it the ends are infinite.
 
         Returns

@@ -117,7 +117,7 @@ class Value:
 
     def fingerprint(self) -> str:
         """Hash the content."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} must define fingerprint.")
 
     def __eq__(self, other: object) -> bool:
         return self.fingerprint() == other.fingerprint() if isinstance(other, type(self)) else NotImplemented
