@@ -7,11 +7,11 @@ Ramdas and Tibshirani, 2021): with ``R_i`` the error of the tree that did not se
     [ the a-quantile of  tree_without_i(x) - R_i,   the (1 - a)-quantile of  tree_without_i(x) + R_i ]
 
 For rows drawn alike, such an interval covers the truth with a probability of at least ``1 - 2 a``, whatever
-the trees are, and in practice about ``1 - a``. One thing weakens this: the plan, its leaves and its
-probabilities were chosen by the same rows, so errors are a little smaller than those of new rows. With one fold (large tables, or validation rows of the
-user) it is a split conformal interval, with at least ``1 - a``. Sets of classes are made in the same way
-(Romano, Sesia and Candes, 2020), with the error of a row being 1 minus the probability of its class; the
-class that is predicted always belongs to the set.
+the trees are, and in practice about ``1 - a``. With one fold (large tables, or validation rows of the
+user) it is a split conformal interval, with at least ``1 - a``. One thing weakens these promises: the same
+rows chose the plan, its leaves and its probabilities, so their errors are a little smaller than those of new
+rows. Sets of classes are made in the same way (Romano, Sesia and Candes, 2020), with the error of a row being
+1 minus the probability of its class; the class that is predicted always belongs to the set.
 """
 
 from __future__ import annotations
