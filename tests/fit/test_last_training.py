@@ -1,11 +1,18 @@
 """The last training: the tree that was chosen goes on with all rows, those set aside included."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_diabetes, load_iris
 
 from dtsemnet import DTSemNetClassifier, DTSemNetRegressor
+from dtsemnet.fit.class_task import ClassTask
+from dtsemnet.fit.data import Scaling, TrainingData, merge
+from dtsemnet.fit.fit import Start
+from dtsemnet.fit.settings import CLASSIFICATION_RECIPES, FitOptions
+from dtsemnet.tree import Topology, Tree
 from watching import Watch, watched
 
 N_EPOCHS = 12
@@ -139,3 +146,33 @@ def test_a_regressor_that_is_not_trained_on_has_its_epochs_at_once():
     X = X + np.arange(len(X))[:, None] * 1e-7
     found = make(DTSemNetRegressor, max_iter=None, batch_size=1, training="paper").fit(X, y)
     assert found.n_iter_ == 45
+
+
+def test_a_last_training_that_fails_is_replaced_by_the_best_tree_of_the_folds(monkeypatch):
+    """If the start with all rows ends at random splits, the tree of a fold, trained on, is handed back."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (300, 2))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    train = Start.train
+
+    def fail_with_all_rows(start, share):
+        if start.stage.name == "all rows plan" and start.setting is not None:
+            start.setting = replace(start.setting, learning_rate=1e-12)
+        train(start, share)
+
+    monkeypatch.setattr(Start, "train", fail_with_all_rows)
+    assert DTSemNetClassifier(2, random_state=0).fit(X, y).score(X, y) > 0.9
+
+
+def test_the_training_that_did_not_fail_is_kept():
+    """A tree that another one beats by less than a standard error is not clearly worse."""
+    X, y = np.arange(100.0)[:, None], (np.arange(100) >= 50).astype(int)
+    data = TrainingData(merge(X, y, np.ones(100)), None, ("x",), (0, 1), Scaling(np.zeros(1), np.ones(1)))
+    task = ClassTask(data, FitOptions(), CLASSIFICATION_RECIPES["annealed"], depth=1)
+
+    def cut(at):
+        return Tree(Topology.complete(1), [[1.0]], [-at], np.eye(2), class_names=[0, 1])
+
+    assert task.is_clearly_better(cut(49.5), cut(60.5))  # no error against 11 of 100
+    assert not task.is_clearly_better(cut(60.5), cut(61.5))
+    assert not task.is_clearly_better(cut(49.5), cut(49.5))

@@ -5,6 +5,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from dtsemnet.fit.data import Sample, Scaling, TrainingData, merge
 from dtsemnet.fit.leaves import (
+    LeafFit,
     class_error,
     constant_tree,
     count_classes,
@@ -80,7 +81,7 @@ def test_ridge_paths_solve_the_normal_equations_of_each_leaf():
     sample = merge(X, y, weight)
     scaling = Scaling.of(sample)
     tree = Tree(Topology.complete(1), [[1.0, 0.5]], [0.1], [[0.0], [0.0]])
-    found = ridge_paths(tree, sample, scaling, linear=True, augmented=False, penalties=(2.0,))[0][0]
+    ((_, found),) = ridge_paths(tree, sample, scaling, [LeafFit(False, 2.0)], linear=True)
     rows = np.column_stack([scaling.apply(sample, np.float64), np.ones(80)])
     common = np.linalg.solve(
         rows.T * sample.weight @ rows + 1e-3 * np.eye(3), rows.T * sample.weight @ sample.y
@@ -99,7 +100,7 @@ def test_errors_on_rows_left_out_are_those_of_fits_without_them():
     sample = merge(X, y, np.ones(12))
     scaling = Scaling.of(sample)
     tree = Tree(Topology([]), np.empty((0, 2)), [], [[0.0]])
-    _, left_out = ridge_paths(tree, sample, scaling, linear=True, augmented=False, penalties=(2.0,))
+    ((left_out, _),) = ridge_paths(tree, sample, scaling, [LeafFit(False, 2.0)], linear=True)
     rows = np.column_stack([scaling.apply(sample, np.float64), np.ones(12)])
     common = np.linalg.solve(rows.T @ rows + 1e-3 * np.eye(3), rows.T @ sample.y)
     errors = []
@@ -108,4 +109,4 @@ def test_errors_on_rows_left_out_are_those_of_fits_without_them():
         A, r = rows[keep], (sample.y - rows @ common)[keep]
         moved = np.linalg.solve(A.T @ A + np.diag([2.0, 2.0, 2e-6]), A.T @ r)
         errors.append(((sample.y - rows @ common)[i] - rows[i] @ moved) ** 2)
-    assert_allclose(left_out[0], np.mean(errors), rtol=1e-6)
+    assert_allclose(left_out, np.mean(errors), rtol=1e-6)

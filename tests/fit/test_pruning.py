@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -10,8 +12,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from dtsemnet.fit.data import Sample, Scaling, merge
 from dtsemnet.fit.leaves import leaves_of
-from dtsemnet.fit.pruning import Limits, class_costs, pruned, pruning_path, regression_costs
-from dtsemnet.tree import Topology, Tree
+from dtsemnet.fit.pruning import Limits, best_subtrees, class_costs, pruned, pruning_path, regression_costs
+from dtsemnet.tree import Topology, Tree, keep_splits
 
 
 def sample_of(X, y):
@@ -52,6 +54,26 @@ def test_more_alpha_never_leaves_more_leaves():
     sizes = [pruned(tree, sample, Limits(ccp_alpha=a), class_costs(3)).n_leaves for a in [0, *path.ccp_alphas * 1.0001]]
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[-1] == 1
+
+
+def test_the_best_subtree_is_that_of_cost_complexity_pruning():
+    tree, sample, path = wine()
+    alphas = np.append(path.ccp_alphas[:-1] + np.diff(path.ccp_alphas) / 2, 1.0)
+    for alpha, best in zip(alphas, best_subtrees(tree, sample, alphas, class_costs(3))):
+        assert best.topology == pruned(tree, sample, Limits(ccp_alpha=alpha), class_costs(3)).topology
+
+
+def test_no_subtree_costs_less_than_the_best_one():
+    rng = np.random.default_rng(0)
+    sample = sample_of(rng.standard_normal((60, 2)), rng.integers(0, 2, 60))
+    tree = Tree(Topology.complete(3), rng.standard_normal((7, 2)), rng.standard_normal(7), np.zeros((8, 1)))
+    for alpha in (0.0, 0.01, 0.05, 1.0):
+        costs = []
+        for keeps in itertools.product((False, True), repeat=7):
+            smaller = keep_splits(tree, keeps)
+            costs.append(class_costs(2)(smaller, sample)[1].sum() + alpha * smaller.n_leaves)
+        (best,) = best_subtrees(tree, sample, [alpha], class_costs(2))
+        assert_allclose(class_costs(2)(best, sample)[1].sum() + alpha * best.n_leaves, min(costs))
 
 
 @pytest.mark.parametrize("most", [1, 2, 3, 5])

@@ -8,7 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from dtsemnet.tree import Topology, Tree, canonical, drop_leaves, drop_unreachable, fold_affine, merge_equal, prune
+from dtsemnet.tree import (
+    Topology,
+    Tree,
+    canonical,
+    drop_leaves,
+    drop_unreachable,
+    fold_affine,
+    keep_splits,
+    merge_equal,
+    prune,
+)
 from strategies import points, trees, wild_points, wild_trees
 
 
@@ -137,6 +147,30 @@ def test_pruning_changes_the_rows_below_the_split_and_no_others(data, tree):
     assert_array_equal(pruned.apply(X)[inside], first)
     assert_array_equal(pruned.predict(X)[~inside], tree.predict(X)[~inside])
     assert_array_equal(pruned.value[first], value)
+
+
+@given(data=st.data(), tree=trees())
+def test_keeping_splits_is_pruning_the_others(data, tree):
+    keeps = data.draw(st.lists(st.booleans(), min_size=tree.n_splits, max_size=tree.n_splits))
+    X, kept = data.draw(points(tree.n_features)), keep_splits(tree, keeps)
+    gone, expected = [split for split in range(tree.n_splits) if not keeps[split]], tree.apply(X)
+    for split in gone:  # every row below stops at the leftmost leaf
+        first, last = tree.topology.spans[0][split], tree.topology.spans[1][split]
+        expected = np.where((expected >= first) & (expected < last), first, expected)
+    assert_array_equal(kept.scores(X), tree.scores(X)[:, _above(tree, gone)])
+    assert_array_equal(kept.value[kept.apply(X)], tree.value[expected])
+    assert keep_splits(tree, [True] * tree.n_splits) == tree
+    with pytest.raises(ValueError, match="keeps must have shape"):
+        keep_splits(tree, [True] * (tree.n_splits + 1))
+
+
+def _above(tree, gone):
+    """Splits that are not gone and not below one that is."""
+    lost = set(gone)
+    for split, children in enumerate(tree.topology.children):
+        if split in lost:
+            lost |= {int(child) for child in children if child >= 0}
+    return [split for split in range(tree.n_splits) if split not in lost]
 
 
 def test_pruning_takes_what_the_leaves_of_the_tree_have():

@@ -62,8 +62,11 @@ def margin_unit(margin: Floats) -> float:
     return float(np.median(positive)) if len(positive) else 1.0
 
 
-def calibrate(margin: Floats, share: Floats, y: Ints, weight: Floats) -> Calibration:
-    """Fit the three numbers to rows: margins in units and shares (n_rows, n_classes), class codes, weights."""
+def calibrate(margin: Floats, share: Floats, y: Ints, weight: Floats, begin: Calibration | None = None) -> Calibration:
+    """Fit the three numbers to rows: margins in units and shares (n_rows, n_classes), class codes, weights.
+
+    The search begins at a calibration of fewer rows, if one is given: it is near, so that few steps are left.
+    """
     own, total, n_classes = np.arange(len(y)), weight.sum(), margin.shape[1]
     margin = np.minimum(margin, 1e6)  # beyond that nothing changes, and no sum overflows
 
@@ -83,12 +86,19 @@ def calibrate(margin: Floats, share: Floats, y: Ints, weight: Floats) -> Calibra
         return float(value), np.array(gradient) + hold
 
     bounds = [(-12.0, 5.0), (-6.0, 2.0), (-12.0, 4.0)]
-    found = minimize(loss, PLAIN, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 60})
+    first = PLAIN if begin is None else _coordinates(begin)
+    found = minimize(loss, first, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 60, "ftol": 1e-7})
     return Calibration(*_numbers(found.x))
 
 
 def _numbers(numbers: Floats) -> tuple[float, float, float]:
     return float(np.exp(numbers[0])), float(np.exp(numbers[1])), float(1 / (1 + np.exp(-numbers[2])))
+
+
+def _coordinates(calibration: Calibration) -> Floats:
+    """The numbers in which :func:`calibrate` searches."""
+    floor = min(max(calibration.floor, 1e-12), 1 - 1e-12)
+    return np.array([np.log(calibration.rate), np.log(calibration.power), np.log(floor / (1 - floor))])
 
 
 def _log_share(share: Floats, floor: float) -> Floats:

@@ -23,7 +23,7 @@ from dtsemnet.fit.leaves import (
     leaves_of,
 )
 from dtsemnet.fit.plans import Plan, TableSize, class_plans
-from dtsemnet.fit.pruning import Costs, class_costs
+from dtsemnet.fit.pruning import Costs, best_subtrees, class_costs
 from dtsemnet.fit.settings import ANNEALED_SHARE, FitOptions, Recipe, Setting
 from dtsemnet.fit.tasks import Candidate, OurTask
 from dtsemnet.training import (
@@ -90,13 +90,24 @@ class ClassTask(OurTask[ClassParameters]):
     def costs(self) -> Costs:
         return class_costs(self.problem.n_classes)
 
+    def smaller_trees(self, tree: Tree, sample: Sample, verdict: Verdict, prunings: Sequence[float]) -> list[Tree]:
+        """A leaf must save this many rows of impurity."""
+        alphas = [rows / float(sample.copies.sum()) for rows in prunings]
+        return best_subtrees(tree, sample, alphas, self.costs())
+
     def outcome(self, tree: Tree, train: Sample, held: Sample) -> ClassOutcome:
         tree = self.fill(tree, None, train, None).tree
         unit, share = margin_unit(sample_margins(tree, train)), tree.value[leaves_of(tree, held)]
         return ClassOutcome(sample_margins(tree, held) / unit, share, held.y, held.weight, tree.n_leaves)
 
-    def judge(self, outcomes: Sequence[ClassOutcome]) -> Verdict:
-        return judge_classes(outcomes)
+    def judge(self, outcomes: Sequence[ClassOutcome], before: Verdict | None) -> Verdict:
+        return judge_classes(outcomes, None if before is None else before.calibration)
+
+    def is_clearly_better(self, tree: Tree, other: Tree) -> bool:
+        """Fewer errors, by more than a standard error of their share."""
+        sample = self.data.sample
+        error, other_error = (self.fill(each, None, sample, None).score[0] for each in (tree, other))
+        return error < other_error - float(np.sqrt(other_error * (1 - other_error) / sample.copies.sum()))
 
     def errors(self, verdict: Verdict, y: Array) -> Floats:
         return 1 - verdict.answer[np.arange(len(y)), y]

@@ -6,10 +6,12 @@ By default a fit chooses the shape of the tree (:func:`fit`):
 2. A small table is cut into five parts. Every plan is carried out five times, each time without one
    part, which then judges the tree; plans that fall behind are dropped on the way. Of a large table
    one part is set aside, or the user's validation rows take its place.
-3. The best plan wins, or one with fewer leaves that is nearly as good.
-4. It is carried out with all rows. What the trees of the best plans said of rows that they had not seen
+3. The trees of the leading plans are pruned, less and more, and judged again by the same rows.
+4. The best wins, or one with fewer leaves that is nearly as good.
+5. It is carried out with all rows. What the trees of the best plans said of rows that they had not seen
    makes half of the targets of a regressor, which have less noise then, and calibrates the
-   probabilities of a classifier.
+   probabilities of a classifier. If the training of a classifier fails this time, the best of the five trees
+   is trained on instead.
 
 If the user fixes the course (``effort=0``, a number of starts, a tree to start from, early stopping), and for
 other methods, :func:`compare_starts` trains a few starts of one shape, compares them on rows that were set
@@ -26,6 +28,7 @@ import logging
 import threading
 from collections.abc import Sequence
 from contextlib import nullcontext
+from copy import copy
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from pathlib import Path
@@ -56,6 +59,10 @@ LAST_SHARE = 0.5
 """Number of epochs of the last training, with all rows, as a share of those of a start."""
 MOST_COPIES = 4.0
 """Largest factor by which equal rows that were merged make the epochs more."""
+PRUNINGS = (1.0, 3.0, 8.0)
+"""How hard the trees of the leading plans are pruned, in the units of :meth:`OurTask.smaller_trees`."""
+LEADERS = 3
+"""Plans whose trees are also judged after pruning."""
 TEACHERS = 5
 """Plans whose cross-fitted answers smooth the last targets."""
 
@@ -89,13 +96,23 @@ def fit(task: Task[Any, Any], rng: np.random.Generator) -> Candidate:
                 return best.finished(best.candidate, fold.train, folds[:number])
             if number > 0:  # one fold alone is too easily led astray
                 entrants = [entrant for entrant in entrants if not is_behind(entrant.judged, best.judged)]
-        best = entrants[simplest_of_best([entrant.judged for entrant in entrants], task.tolerance)]
-        for entrant in entrants:
+        leaders = sorted(entrants, key=attrgetter("loss"))[:LEADERS]
+        rivals = [*entrants, *(smaller for entrant in leaders for smaller in entrant.smaller(folds))]
+        best = rivals[simplest_of_best([entrant.judged for entrant in rivals], task.tolerance)]
+        for entrant in rivals:
             outcome = "chosen" if entrant is best else "not chosen"
-            logger.info("%s: loss %.4f, %.1f leaves, %s", entrant.plan, entrant.loss, entrant.judged.n_leaves, outcome)
+            logger.info("%s: loss %.4f, %.1f leaves, %s", entrant, entrant.loss, entrant.judged.n_leaves, outcome)
         if task.data.validation is not None:
             return best.finished(best.candidate, task.data.sample, folds)
-        return best.with_all_rows(folds, entrants, bar)
+        is_trained, seed = best.plan.setting is not None, best.streams[-1].bit_generator.seed_seq
+        if is_trained and len(folds) == 1:
+            return best.finished(train_on(*best.best_of_folds(), seed, bar), task.data.sample, folds)
+        last = best.anew(folds, entrants, bar)
+        if is_trained and last.history.stopped != "interrupt":
+            # Training from the beginning can fail. Then the best tree of the folds, trained on, is clearly better.
+            second = train_on(*best.best_of_folds(), seed, bar)
+            last = second if task.is_clearly_better(second.tree, last.tree) else last
+        return best.finished(last, task.data.sample, folds)
 
 
 @dataclass(eq=False)
@@ -108,10 +125,17 @@ class Entrant:
     streams: Sequence[np.random.Generator]
     """One for each fold, and one for all rows."""
     current: Start | None = field(init=False, default=None)
+    trained: list[tuple[Task[Any, Any], Candidate]] = field(init=False, default_factory=list)
+    """For each fold so far the task in the shape of the plan, and the tree that it has reached."""
     trees: list[Tree] = field(init=False, default_factory=list)
     """Those of the folds so far, their leaves not yet fitted."""
     outcomes: list[Any] = field(init=False, default_factory=list)
     verdict: Verdict | None = field(init=False, default=None)
+    pruning: float = field(init=False, default=0.0)
+    """What a leaf must save, in the units of :meth:`OurTask.smaller_trees`."""
+
+    def __str__(self) -> str:
+        return f"{self.plan}{f', pruned by {self.pruning:g}' if self.pruning else ''}"
 
     @property
     def judged(self) -> Verdict:
@@ -145,34 +169,53 @@ class Entrant:
 
     def take_in(self, fold: Fold) -> None:
         """Let the rows of a fold judge its tree; a plan that was dropped or interrupted has none."""
-        self.verdict = None
+        before, self.verdict = self.verdict, None
         if self.current is not None and self.current.candidate is not None:
             self.trees.append(self.task.pruned(self.candidate.tree, fold.train))
+            self.trained.append((self.current.task, self.candidate))
             self.outcomes.append(self.task.outcome(self.trees[-1], fold.train, fold.held))
-            self.verdict = self.task.judge(self.outcomes)
+            self.verdict = self.task.judge(self.outcomes, before)
 
-    def with_all_rows(self, folds: Sequence[Fold], entrants: Sequence[Entrant], bar: ProgressBar | None) -> Candidate:
-        """Carry out the plan with all rows: anew if it was judged by several folds, else go on from its tree."""
-        sample, chosen = self.task.data.sample, self.candidate
-        if len(folds) == 1 and chosen.setting is not None:
-            assert self.current is not None
-            last = train_on(self.current.task, chosen, self.streams[-1].bit_generator.seed_seq, bar)
-            return self.finished(last, sample, folds)
-        train = sample
+    def smaller(self, folds: Sequence[Fold]) -> list[Entrant]:
+        """The same plan with its trees pruned, less and more, and judged anew."""
+        verdict, pairs = self.judged, list(zip(self.trees, folds))
+        by_fold = [self.task.smaller_trees(tree, fold.train, verdict, PRUNINGS) for tree, fold in pairs]
+        entrants, sizes = [], {sum(tree.n_leaves for tree in self.trees)}
+        for pruning, trees in zip(PRUNINGS, zip(*by_fold)):
+            if (size := sum(tree.n_leaves for tree in trees)) not in sizes:  # else it is the same tree again
+                sizes.add(size)
+                entrant = copy(self)
+                entrant.pruning, entrant.trees = pruning, list(trees)
+                entrant.outcomes = [self.task.outcome(tree, f.train, f.held) for tree, f in zip(trees, folds)]
+                entrant.verdict = self.task.judge(entrant.outcomes, verdict)
+                entrants.append(entrant)
+        return entrants
+
+    def anew(self, folds: Sequence[Fold], entrants: Sequence[Entrant], bar: ProgressBar | None) -> Candidate:
+        """Carry out the plan with all rows, from its beginning."""
+        sample = train = self.task.data.sample
         if len(folds) > 1 and self.plan.setting is not None:
             teachers = sorted(entrants, key=lambda entrant: entrant.loss)[:TEACHERS]
             train = self.task.smoothed(sample, _cross_fitted(folds, [entrant.judged for entrant in teachers]))
-        stage = Stage(self.task, "all rows plan", train, None, bar)
-        start = self.start(stage, len(folds), self.task.rows(sample))
+        start = self.start(Stage(self.task, "all rows plan", train, None, bar), len(folds), self.task.rows(sample))
         start.train(1.0)
         assert start.candidate is not None
         # A tree whose last training was interrupted may be worse than that of the last fold.
-        last = chosen if start.candidate.history.stopped == "interrupt" else start.candidate
-        return self.finished(replace(last, history=start.candidate.history), sample, folds)
+        last = self.candidate if start.candidate.history.stopped == "interrupt" else start.candidate
+        return replace(last, history=start.candidate.history)
+
+    def best_of_folds(self) -> tuple[Task[Any, Any], Candidate]:
+        """The trained tree that suits all rows best, and the task in its shape."""
+        sample, leaf_fit = self.task.data.sample, self.judged.leaf_fit
+        scores = [self.task.fill(candidate.tree, None, sample, None, leaf_fit).score for _, candidate in self.trained]
+        task, candidate = self.trained[scores.index(min(scores))]
+        return task, replace(candidate, leaf_fit=leaf_fit)
 
     def finished(self, last: Candidate, sample: Sample, folds: Sequence[Fold]) -> Candidate:
         """The candidate with its leaves fitted to the rows of a sample, in the way that was judged best."""
         tree = self.task.pruned(last.tree, sample)
+        if self.pruning:
+            (tree,) = self.task.smaller_trees(tree, sample, self.judged, (self.pruning,))
         tree = self.task.fill(tree, None, sample, None, self.judged.leaf_fit).tree
         calibration = self.judged.calibration if tree.n_splits else None  # one leaf has no margins: its shares say all
         probability = None if calibration is None else calibration.for_tree(tree, sample)
@@ -373,7 +416,7 @@ class Start:
                     self.run.write_checkpoint()
         else:
             self.run.finish()
-            self.candidate = self._judge(self.run)
+            self.candidate = self._judge(self.run) if self.shape is None else self._trained_splits(self.run)
 
     def _begin(self) -> Training[Any]:
         stage, task, options = self.stage, self.task, self.task.options
@@ -401,8 +444,14 @@ class Start:
     def _judge(self, run: Training[Any]) -> Candidate:
         """The tree that training has reached, and its score."""
         stage, task, trained = self.stage, self.task, _trained(run)
-        filled = task.fill(task.splits_only(trained.splits), trained, stage.train, stage.held, self.leaf_fit)
+        tree = task.splits_only(trained.splits)
+        filled = task.fill(tree, trained, stage.train, stage.held, self.leaf_fit)
         return replace(filled, number=self.number, setting=self.setting, history=run.history)
+
+    def _trained_splits(self, run: Training[Any]) -> Candidate:
+        """The splits that the training of a plan has reached; its leaves are fitted when it is judged."""
+        tree = self.task.splits_only(_trained(run).splits)
+        return Candidate(tree, (), number=self.number, setting=self.setting, history=run.history)
 
 
 def _better_half(starts: Sequence[Start]) -> list[Start]:

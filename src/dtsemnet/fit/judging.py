@@ -85,12 +85,12 @@ class Verdict:
         return mean, spread * float(np.sqrt(share @ share))
 
 
-def judge_classes(outcomes: Sequence[ClassOutcome]) -> Verdict:
-    """Judge a plan of a classifier by all its folds."""
+def judge_classes(outcomes: Sequence[ClassOutcome], before: Calibration | None = None) -> Verdict:
+    """Judge a plan of a classifier by all its folds; its calibration is fitted from that of before, if there is one."""
     margin, share, y, weight = (
         np.concatenate([getattr(outcome, name) for outcome in outcomes]) for name in ("margin", "share", "y", "weight")
     )
-    calibration = calibrate(margin, share, y, weight)
+    calibration = calibrate(margin, share, y, weight, before)
     chance = calibration.probabilities(margin, share)
     truth = np.eye(margin.shape[1])[y]
     loss = 0.5 * (share.argmax(axis=1) != y) + np.square(chance - truth).sum(axis=1)

@@ -12,13 +12,13 @@ validation rows, or by leave-one-out errors if there are none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from dtsemnet.arrays import Array, Floats, Ints
-from dtsemnet.fit.data import Sample, Scaling, TrainingData
+from dtsemnet.fit.data import BLOCK, Sample, Scaling, TrainingData
 from dtsemnet.kernels.logits import choices
 from dtsemnet.tree import Topology, Tree
 
@@ -61,7 +61,9 @@ LEAF_FITS = tuple(LeafFit(augmented, penalty) for augmented in (False, True) for
 CONSTANT_FITS = (LeafFit(False, 0.3, linear=False), LeafFit(False, 3.0, linear=False))
 WAYS = (
     CONSTANT_FITS[0],
+    LeafFit(False, 0.01),
     *(LeafFit(augmented, penalty) for augmented in (False, True) for penalty in (1.0, 100.0, 1e4)),
+    *(LeafFit(False, 1e4, common=common) for common in (30.0, 300.0)),
 )
 """The ways that plans are compared with: fewer of them than for a single tree, so that none wins by luck."""
 
@@ -154,10 +156,9 @@ def guard_of(leaf: Ints, y: Floats, n_leaves: int) -> tuple[Floats, Floats]:
 
 
 def ridge_paths(
-    tree: Tree, sample: Sample, scaling: Scaling, *, linear: bool, augmented: bool, penalties: tuple[float, ...],
-    common_penalty: float = 1e-3,
-) -> tuple[Floats, Floats]:  # fmt: skip
-    """Fit every leaf by ridge regression towards the model of all rows, for several penalties at once.
+    tree: Tree, sample: Sample, scaling: Scaling, fits: Sequence[LeafFit], *, linear: bool
+) -> list[tuple[float, Floats]]:
+    """Fit every leaf by ridge regression towards the model of all rows, in several ways at once.
 
     Parameters
     ----------
@@ -167,44 +168,55 @@ def ridge_paths(
         Targets of shape (n_rows, n_outputs).
     scaling : Scaling
         Map of the features to training coordinates.
+    fits : sequence of LeafFit
+        The ways; those that differ by their penalties alone share the decomposition of each leaf.
     linear : bool
-        Linear models, else constants.
-    augmented : bool
-        Whether rows also count for the leaf that is their second choice.
-    penalties : tuple of float
-    common_penalty : float, default=0.001
-        Ridge penalty of the model of all rows.
+        Whether leaves may be linear at all.
 
     Returns
     -------
-    Leaf models of each penalty, in training coordinates, (n_penalties, n_leaves, n_outputs, n_columns), the bias last;
-    weighted mean of their squared leave-one-out errors, (n_penalties,)
+    For each way the weighted mean of the squared leave-one-out errors, and the leaf models in training coordinates,
+    (n_leaves, n_outputs, n_columns), the bias last
     """
+    found: dict[LeafFit, tuple[float, Floats]] = {}
+    for kind in dict.fromkeys((fit.linear and linear, fit.augmented) for fit in fits):
+        alike = [fit for fit in fits if (fit.linear and linear, fit.augmented) == kind]
+        found |= zip(alike, _ridge_of_kind(tree, sample, scaling, alike, *kind))
+    return [found[fit] for fit in fits]
+
+
+def _ridge_of_kind(
+    tree: Tree, sample: Sample, scaling: Scaling, fits: Sequence[LeafFit], linear: bool, augmented: bool
+) -> list[tuple[float, Floats]]:
+    """Fit every leaf in ways that differ by their penalties alone."""
     n_leaves, n_outputs = tree.n_leaves, sample.y.shape[1]
-    common = _common_model(sample, scaling, linear, common_penalty)
-    models = np.tile(common.T, (len(penalties), n_leaves, 1, 1))
-    error = np.zeros(len(penalties))
+    common = {fit.common: _common_model(sample, scaling, linear, fit.common) for fit in fits}
+    models = [np.tile(common[fit.common].T, (n_leaves, 1, 1)) for fit in fits]
+    error = np.zeros(len(fits))
     first, second = _first_and_second(tree, sample, augmented)
+    whole = _design(sample, scaling, linear) if len(sample) <= BLOCK else None  # once, if it is not too large
     for leaf, own, guest in _members(first, second, n_leaves):
-        members = sample.take(np.concatenate([own, guest]))
-        design, weight = _design(members, scaling, linear), members.weight
-        residual = members.y - design @ common
+        rows = np.concatenate([own, guest])
+        members = sample.take(rows)
+        design, root = _design(members, scaling, linear) if whole is None else whole[rows], np.sqrt(members.weight)
         free = np.ones(design.shape[1])
         free[-1] = 1e-6  # nearly no penalty on the intercept; a leaf with a single row still needs some
         scale = 1 / np.sqrt(free)
         # In coordinates in which the penalty is a multiple of the identity, one decomposition serves all penalties.
-        scaled = design * scale * np.sqrt(weight)[:, None]
+        scaled = design * scale * root[:, None]
         values, vectors = np.linalg.eigh(scaled.T @ scaled)
         rotated = scaled @ vectors
-        projected = rotated.T @ (residual * np.sqrt(weight)[:, None])
-        for p, penalty in enumerate(penalties):
-            inverse = 1 / (np.maximum(values, 0) + penalty)
-            models[p, leaf] += (scale[:, None] * (vectors @ (inverse[:, None] * projected))).T
-            leverage = np.minimum((np.square(rotated) @ inverse), 1 - 1e-6)[: len(own)]
-            fitted = (rotated @ (inverse[:, None] * projected))[: len(own)]
-            misses = (residual[: len(own)] * np.sqrt(weight[: len(own), None]) - fitted) / (1 - leverage[:, None])
+        squared = np.square(rotated[: len(own)])
+        residual = {name: (members.y - design @ model) * root[:, None] for name, model in common.items()}
+        projected = {name: rotated.T @ rest for name, rest in residual.items()}
+        for p, fit in enumerate(fits):
+            inverse = 1 / (np.maximum(values, 0) + fit.penalty)
+            shrunk = inverse[:, None] * projected[fit.common]
+            models[p][leaf] += (scale[:, None] * (vectors @ shrunk)).T
+            leverage = np.minimum(squared @ inverse, 1 - 1e-6)
+            misses = (residual[fit.common] - rotated @ shrunk)[: len(own)] / (1 - leverage[:, None])
             error[p] += np.square(misses).sum() / n_outputs
-    return models, error / sample.weight.sum()
+    return list(zip((error / sample.weight.sum()).tolist(), models))
 
 
 def update_leaves(tree: Tree, model: Floats, seen: Floats, sample: Sample, scaling: Scaling) -> Floats:

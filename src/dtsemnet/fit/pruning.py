@@ -13,7 +13,7 @@ in scikit-learn.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -22,9 +22,9 @@ import numpy as np
 from dtsemnet.arrays import Floats, Ints
 from dtsemnet.fit.data import Sample, Scaling
 from dtsemnet.fit.leaves import class_table, leaves_of
-from dtsemnet.tree import Topology, Tree, drop_leaves, prune
+from dtsemnet.tree import Topology, Tree, drop_leaves, keep_splits, prune
 
-__all__ = ["Limits", "PruningPath", "class_costs", "pruned", "pruning_path", "regression_costs"]
+__all__ = ["Limits", "PruningPath", "best_subtrees", "class_costs", "pruned", "pruning_path", "regression_costs"]
 
 Costs = Callable[[Tree, Sample], tuple[Floats, Floats]]
 """Cost of each split if it were a leaf, and of each leaf."""
@@ -60,6 +60,23 @@ def pruned(tree: Tree, sample: Sample, limits: Limits, costs: Costs) -> Tree:
             break
         tree = _collapse(tree, split)
     return tree
+
+
+def best_subtrees(tree: Tree, sample: Sample, alphas: Sequence[float], costs: Costs) -> list[Tree]:
+    """For each alpha the subtree with the least cost plus ``alpha`` times its leaves; among equals the smaller one.
+
+    From the bottom up, a split is kept if the best subtrees of its children cost less than it would as a leaf.
+    """
+    split_cost, leaf_cost = costs(tree, sample)
+    topology, found = tree.topology, []
+    for alpha in alphas:
+        best, keeps = np.empty(tree.n_splits), np.zeros(tree.n_splits, bool)
+        for split in range(tree.n_splits - 1, -1, -1):
+            below = sum(best[child] if child >= 0 else leaf_cost[~child] + alpha for child in topology.children[split])
+            keeps[split] = below < split_cost[split] + alpha
+            best[split] = min(below, split_cost[split] + alpha)
+        found.append(keep_splits(tree, keeps))
+    return found
 
 
 def pruning_path(tree: Tree, sample: Sample, costs: Costs) -> PruningPath:

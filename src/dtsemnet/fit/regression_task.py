@@ -24,7 +24,7 @@ from dtsemnet.fit.leaves import (
     update_leaves,
 )
 from dtsemnet.fit.plans import Plan, TableSize, regression_plans
-from dtsemnet.fit.pruning import Costs, regression_costs
+from dtsemnet.fit.pruning import Costs, best_subtrees, regression_costs
 from dtsemnet.fit.settings import FitOptions, Recipe, Setting
 from dtsemnet.fit.tasks import Candidate, OurTask
 from dtsemnet.kernels.regression import LOSSES, residual_losses
@@ -72,6 +72,15 @@ class RegressionTask(OurTask[RegressionParameters]):
     def costs(self) -> Costs:
         return regression_costs(self.data.scaling, linear=self.problem.linear)
 
+    def smaller_trees(self, tree: Tree, sample: Sample, verdict: Verdict, prunings: Sequence[float]) -> list[Tree]:
+        """A leaf must save this many times what its numbers would save by fitting noise alone."""
+        assert verdict.leaf_fit is not None
+        linear = verdict.leaf_fit.linear and self.problem.linear
+        n_numbers = 1 + int((self.data.scaling.factor > 0).sum()) if linear else 1
+        noise = verdict.mean * float(np.square(self.data.target_scale[1]).sum())
+        alphas = [times * n_numbers * noise / float(sample.copies.sum()) for times in prunings]
+        return best_subtrees(tree, sample, alphas, regression_costs(self.data.scaling, linear=linear))
+
     def outcome(self, tree: Tree, train: Sample, held: Sample) -> RegressionOutcome:
         ways = WAYS if self.problem.linear else CONSTANT_FITS
         models = [model for _, model in self._models(tree, train, ways)]
@@ -79,7 +88,7 @@ class RegressionTask(OurTask[RegressionParameters]):
         y = self.data.standardise(held.y)
         return RegressionOutcome(output, y, held.weight, ways, tree.n_leaves)
 
-    def judge(self, outcomes: Sequence[RegressionOutcome]) -> Verdict:
+    def judge(self, outcomes: Sequence[RegressionOutcome], before: Verdict | None) -> Verdict:
         return judge_numbers(outcomes, self.problem.loss, self.problem.parameter)
 
     def errors(self, verdict: Verdict, y: Array) -> Floats:
@@ -110,7 +119,7 @@ class RegressionTask(OurTask[RegressionParameters]):
         if self.recipe.closed_form:
             return self._refit(tree, train, held, LEAF_FITS if chosen is None else (chosen,))
         if trained is None:
-            model = self._ridge(tree, train, LeafFit(False, 1.0), (1.0,))[0][0]
+            ((_, model),) = self._models(tree, train, (LeafFit(False, 1.0),))
         else:
             model = trained.leaves.astype(np.float64).reshape(tree.n_leaves, self.problem.n_outputs, -1)
         losses = self._losses(tree, [model], train, train if held is None else held)
@@ -165,18 +174,7 @@ class RegressionTask(OurTask[RegressionParameters]):
 
     def _models(self, tree: Tree, train: Sample, leaf_fits: Sequence[LeafFit]) -> list[tuple[float, Floats]]:
         """Fit all leaves in each of the ways: the mean squared leave-one-out error, and the models."""
-        found: dict[LeafFit, tuple[float, Floats]] = {}
-        for kind in dict.fromkeys(leaf_fit._replace(penalty=0.0) for leaf_fit in leaf_fits):
-            alike = [leaf_fit for leaf_fit in leaf_fits if leaf_fit._replace(penalty=0.0) == kind]
-            fitted, left_out = self._ridge(tree, train, kind, tuple(leaf_fit.penalty for leaf_fit in alike))
-            found |= zip(alike, zip(left_out, fitted))
-        return [found[leaf_fit] for leaf_fit in leaf_fits]
-
-    def _ridge(self, tree: Tree, train: Sample, kind: LeafFit, penalties: tuple[float, ...]) -> tuple[Floats, Floats]:
-        return ridge_paths(
-            tree, self._standard(train), self.data.scaling, linear=kind.linear and self.problem.linear,
-            augmented=kind.augmented, penalties=penalties, common_penalty=kind.common,
-        )  # fmt: skip
+        return ridge_paths(tree, self._standard(train), self.data.scaling, leaf_fits, linear=self.problem.linear)
 
     def _outputs(self, tree: Tree, models: Sequence[Floats], train: Sample, judges: Sample) -> list[Floats]:
         """What each set of leaf models predicts, clipped to the targets of the training rows, in training units."""

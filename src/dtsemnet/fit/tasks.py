@@ -258,7 +258,7 @@ class OurTask(Task[Setting, P]):
             return task, task.adapted(plan.setting), None
         task.topology = grown.topology
         if plan.setting is None or not len(grown.splits):
-            return task, None, task.given(grown, train)
+            return task, None, task.splits_only(grown.splits)  # its leaves are fitted when it is judged
         return task, task.adapted(plan.setting).warm(), task.given(grown.unit_scores(X), train)
 
     def adapted(self, setting: Setting | None) -> Setting:
@@ -278,6 +278,10 @@ class OurTask(Task[Setting, P]):
         """The tree without leaves that no row of a sample reaches, and as small as the user wants it."""
         return pruned(tree, sample, self.limits, self.costs())
 
+    @abstractmethod
+    def smaller_trees(self, tree: Tree, sample: Sample, verdict: Verdict, prunings: Sequence[float]) -> list[Tree]:
+        """Prune a tree that was trained on a sample, for each number by which a leaf must be worth its place."""
+
     @property
     def limits(self) -> Limits:
         """How small the user wants the tree."""
@@ -289,12 +293,16 @@ class OurTask(Task[Setting, P]):
         """What a tree that was fitted to training rows says of validation rows."""
 
     @abstractmethod
-    def judge(self, outcomes: Sequence[Any]) -> Verdict:
-        """Judge a plan by the outcomes of its folds."""
+    def judge(self, outcomes: Sequence[Any], before: Verdict | None) -> Verdict:
+        """Judge a plan by the outcomes of its folds; an earlier verdict on some of them is a place to begin."""
 
     @abstractmethod
     def errors(self, verdict: Verdict, y: Array) -> Floats:
         """How far the answers of a verdict are off, row by row, in the units of the user."""
+
+    def is_clearly_better(self, tree: Tree, other: Tree) -> bool:
+        """Whether a tree fits all rows so much better than another one that the training of the other has failed."""
+        return False
 
     def smoothed(self, sample: Sample, answer: Floats) -> Sample:
         """The rows for the last training, given what trees that never saw them said; as they are by default."""

@@ -6,7 +6,7 @@ columns and an output map. ``Model.of`` reads any of them, or a fitted estimator
 leaves that they reach, and ``class_colors`` gives each class its colour.
 """
 
-from dtsemnet.tree.edits import canonical, drop_leaves, drop_unreachable, fold_affine, merge_equal, prune
+from dtsemnet.tree.edits import canonical, drop_leaves, drop_unreachable, fold_affine, keep_splits, merge_equal, prune
 from dtsemnet.tree.encoder import Column, Encoder, Feature
 from dtsemnet.tree.file import Document, load_document, read
 from dtsemnet.tree.model import Identity, Model, Output, TanhScale
@@ -41,5 +41,6 @@ __all__ = [
     "drop_leaves",
     "drop_unreachable",
     "canonical",
+    "keep_splits",
     "prune",
 ]

@@ -3,7 +3,7 @@
 Those that keep the function keep it bit for bit, on every row that the tree
 accepts (a row that was refused because a sum overflowed may be accepted once the
 split that overflowed is gone). :func:`fold_affine` keeps it to rounding, and
-:func:`prune` is the one that changes it.
+:func:`prune` and :func:`keep_splits` change it.
 
 An edit names nodes by the numbers of the tree that it came from: ``k >= 0`` is split ``k``, ``k < 0``
 is leaf ``~k``. The nodes that are left below a root are then numbered anew (:func:`number`), splits
@@ -27,7 +27,16 @@ from dtsemnet.tree._validate import floats
 from dtsemnet.tree.topology import Topology, leaves_from_left
 from dtsemnet.tree.tree import Tree
 
-__all__ = ["canonical", "drop_leaves", "drop_unreachable", "fold_affine", "merge_equal", "number", "prune"]
+__all__ = [
+    "canonical",
+    "drop_leaves",
+    "drop_unreachable",
+    "fold_affine",
+    "keep_splits",
+    "merge_equal",
+    "number",
+    "prune",
+]
 
 
 def fold_affine(tree: Tree, scale: ArrayLike, shift: ArrayLike) -> Tree:
@@ -235,6 +244,32 @@ def prune(
             changes[name][first] = (np.min if name == "lower" else np.max)(own[first:last], axis=0)
     children = np.where(tree.topology.children == split, ~first, tree.topology.children)
     return _rebuild(tree.replace(**changes), children, 0 if split else ~first)
+
+
+def keep_splits(tree: Tree, keeps: ArrayLike) -> Tree:
+    """Replace every other split, with all below it, by its leftmost leaf. This changes the function.
+
+    Parameters
+    ----------
+    keeps : array_like of bool, shape (n_splits,)
+        Splits to keep; one below a split that goes, goes too.
+
+    Examples
+    --------
+    >>> from dtsemnet.tree import Topology
+    >>> tree = Tree(Topology.complete(2), np.eye(3), [0, 0, 0], [[0], [1], [2], [3]])
+    >>> keep_splits(tree, [True, False, True]).value.ravel()
+    array([0., 2., 3.])
+    """
+    kept = np.asarray(keeps, dtype=bool)
+    if kept.shape != (tree.n_splits,):
+        raise ValueError(f"keeps must have shape ({tree.n_splits},), got {kept.shape}.")
+    if kept.all():
+        return tree
+    first, children = tree.topology.spans[0], tree.topology.children
+    below = np.maximum(children, 0)  # a leaf stays, whatever stands here
+    goes = (children >= 0) & ~kept[below]
+    return _rebuild(tree, np.where(goes, ~first[below], children), 0 if kept[0] else ~int(first[0]))
 
 
 def number(children: NDArray[np.integer], root: int) -> tuple[Topology, Ints, Ints]:

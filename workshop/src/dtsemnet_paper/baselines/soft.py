@@ -368,11 +368,11 @@ class SoftTask(GradientTask[Setting]):
 
     def number_leaves(self, tree: Tree, leaves: Floats, train: Sample) -> Tree:
         """Fit the leaves to the rows that reach them."""
-        models, left_out = ridge_paths(
-            tree, train.with_targets(self.data.standardise(train.y)), self.data.scaling, linear=self.linear,
-            augmented=False, penalties=PENALTIES if self.linear else PENALTIES[:1],
-        )  # fmt: skip
-        return self.guarded(tree, models[np.argmin(left_out)].reshape(len(leaves), -1), train)
+        standard = train.with_targets(self.data.standardise(train.y))
+        fits = [LeafFit(False, penalty) for penalty in (PENALTIES if self.linear else PENALTIES[:1])]
+        fitted = ridge_paths(tree, standard, self.data.scaling, fits, linear=self.linear)
+        model = min(fitted, key=lambda pair: pair[0])[1]
+        return self.guarded(tree, model.reshape(len(leaves), -1), train)
 
     def fill(
         self,
