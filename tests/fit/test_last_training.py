@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_diabetes, load_iris
 
 from dtsemnet import DTSemNetClassifier, DTSemNetRegressor
+from dtsemnet.training import loop
 from watching import Watch, watched
 
 N_EPOCHS = 12
@@ -99,7 +100,8 @@ def test_after_early_stopping_the_splits_rest(kind, data):
 
 @BOTH
 @pytest.mark.parametrize("n_left", [1, 3, N_EPOCHS // 2])
-def test_a_fit_killed_in_its_last_training_resumes_to_the_same_bytes(kind, data, n_left, tmp_path):
+def test_a_fit_killed_in_its_last_training_resumes_to_the_same_bytes(kind, data, n_left, tmp_path, monkeypatch):
+    monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
     watch = Watch()
     whole = watched(make(kind), watch).fit(*data)
     n_rows, n_last = watch.n_rows_by_epoch, N_EPOCHS // 2
