@@ -15,8 +15,8 @@ import hashlib
 import importlib.util
 import json
 import shutil
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -270,14 +270,8 @@ def _description(name: str | None) -> Environment | None:
 def _train(run: Run, checkpoint_minutes: float, watch: Watch | None) -> Record:
     environment, settings = run.configuration.environment, read_settings(run.configuration)
     agent, callbacks = build_agent(run.configuration, run.seed)
-    # A CSV file, a new one each time the run is resumed, and TensorBoard if it is installed.
-    n_files = len(list(run.folder.glob("log-*.csv")))
-    outputs: list[logs.KVWriter] = [logs.CSVOutputFormat(str(run.folder / f"log-{n_files + 1}.csv"))]
-    if has_tensorboard():
-        outputs.append(logs.TensorBoardOutputFormat(str(run.folder / "tensorboard")))
-    log = logs.Logger(str(run.folder), outputs)
-    agent.set_logger(log)
-    try:
+    with _named_errors(run.folder), _logging(run) as log:
+        agent.set_logger(log)
         return train(
             agent,
             environment.environment,
@@ -292,8 +286,31 @@ def _train(run: Run, checkpoint_minutes: float, watch: Watch | None) -> Record:
             watch=watch,
             about={"key": run.key, **run.description},
         )
+
+
+@contextmanager
+def _logging(run: Run) -> Iterator[logs.Logger]:
+    """Log to a CSV file, a new one each time the run is resumed, and to TensorBoard if it is installed."""
+    n_files = len(list(run.folder.glob("log-*.csv")))
+    outputs: list[logs.KVWriter] = [logs.CSVOutputFormat(str(run.folder / f"log-{n_files + 1}.csv"))]
+    if has_tensorboard():
+        outputs.append(logs.TensorBoardOutputFormat(str(run.folder / "tensorboard")))
+    log = logs.Logger(str(run.folder), outputs)
+    try:
+        yield log
     finally:
         log.close()
+
+
+@contextmanager
+def _named_errors(folder: Path) -> Iterator[None]:
+    """Name the folder in an error of the system that names no file, such as that of a log on a full disk."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or error.filename is not None:
+            raise
+        raise OSError(error.errno, error.strerror, str(folder)) from error
 
 
 def _imitate(run: Run, checkpoint_minutes: float, watch: Watch | None, store: ResultsStore | None) -> Record:
