@@ -42,8 +42,8 @@ def own_folder(folder: Path, *, busy: str) -> Iterator[None]:
         return
     handle = os.open(folder, os.O_RDONLY)
     try:
-        with lock_file(handle, busy=busy):
-            for path in folder.iterdir():
+        with lock_file(handle, busy=busy) as locked:
+            for path in folder.iterdir() if locked else ():  # without a lock, its writer may be alive
                 if LEFTOVER.fullmatch(path.name):
                     with suppress(OSError):  # of a read-only folder the first write tells
                         path.unlink()
@@ -53,21 +53,24 @@ def own_folder(folder: Path, *, busy: str) -> Iterator[None]:
 
 
 @contextmanager
-def lock_file(handle: int, *, busy: str | None = None) -> Iterator[None]:
-    """Lock an open file against other processes, if the system can; wait for it unless words for ``busy`` are given."""
+def lock_file(handle: int, *, busy: str | None = None) -> Iterator[bool]:
+    """Lock an open file against other processes, and tell whether the system can.
+
+    It is waited for, unless words for ``busy`` are given, with which a ``BlockingIOError`` is raised.
+    """
     try:
         import fcntl
     except ImportError:  # not on Windows
-        yield
+        yield False
         return
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | (fcntl.LOCK_NB if busy else 0))
     except BlockingIOError:
         raise BlockingIOError(busy) from None
     except OSError:  # some network file systems have no locks
-        yield
+        yield False
         return
     try:
-        yield
+        yield True
     finally:
         fcntl.flock(handle, fcntl.LOCK_UN)

@@ -38,7 +38,7 @@ def append_line(path: str | os.PathLike[str], text: str) -> None:
     """
     line = (text + "\n").encode()
     try:
-        handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
+        handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
         try:
             with lock_file(handle):
                 _cut_torn_line(handle, path)
