@@ -12,7 +12,12 @@ endif
 # Two test processes share two cores: each uses one thread.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test test-all lint format bench clean
+# Length of the soak test.
+SOAK_SECONDS ?= 1800
+# Processes that the campaign of faults kills.
+KILLS ?= 208
+
+.PHONY: demo test test-all lint format bench faults soak clean
 
 demo: $(VENV)/.base
 	$(BIN)/python examples/demo.py
@@ -31,6 +36,13 @@ lint: $(VENV)/.dev
 format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+faults: $(VENV)/.dev
+	$(BIN)/pytest tests/faults
+	PYTHONPATH=tests $(BIN)/python -m faults.campaign --kills $(KILLS)
+
+soak: $(VENV)/.dev
+	$(BIN)/python tests/faults/soak.py --seconds $(SOAK_SECONDS)
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/run.py

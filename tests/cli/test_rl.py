@@ -127,7 +127,7 @@ def test_a_process_that_is_killed_is_resumed(run: Run) -> None:
     ]  # a bad policy: short episodes
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     with subprocess.Popen([sys.executable, "-m", "dtsemnet", "rl", *words], env=environment, stderr=-1) as process:
-        checkpoint = Path(FOLDER, "checkpoint.pickle")
+        checkpoint = Path(FOLDER, "checkpoint.npz")
         while not checkpoint.is_file() and process.poll() is None:
             time.sleep(0.01)
         process.send_signal(signal.SIGKILL)

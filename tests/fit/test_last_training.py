@@ -12,6 +12,7 @@ from dtsemnet.fit.class_task import ClassTask
 from dtsemnet.fit.data import Scaling, TrainingData, merge
 from dtsemnet.fit.fit import Start
 from dtsemnet.fit.settings import CLASSIFICATION_RECIPES, FitOptions
+from dtsemnet.training import loop
 from dtsemnet.tree import Topology, Tree
 from watching import Watch, watched
 
@@ -106,7 +107,8 @@ def test_after_early_stopping_the_splits_rest(kind, data):
 
 @BOTH
 @pytest.mark.parametrize("n_left", [1, 3, N_EPOCHS // 2])
-def test_a_fit_killed_in_its_last_training_resumes_to_the_same_bytes(kind, data, n_left, tmp_path):
+def test_a_fit_killed_in_its_last_training_resumes_to_the_same_bytes(kind, data, n_left, tmp_path, monkeypatch):
+    monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
     watch = Watch()
     whole = watched(make(kind), watch).fit(*data)
     n_rows, n_last = watch.n_rows_by_epoch, N_EPOCHS // 2

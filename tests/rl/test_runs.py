@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import fcntl
+import base64
 import json
+import pickle
+import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
 from stable_baselines3 import PPO, SAC
 
+from dtsemnet.folders import own_folder
 from dtsemnet.rl import evaluate, runs
 from dtsemnet.rl.environments import read_environment
 from dtsemnet.rl.recipes import build_agent
@@ -134,10 +138,9 @@ def test_a_folder_is_not_mixed_up(tmp_path):
     with pytest.raises(ValueError, match=r"holds a run with steps 256 \(now 128\); add --fresh .*--runs"):
         execute(planned(tmp_path, steps=128))
     execute(planned(tmp_path, steps=128), fresh=True)
-    with (planned(tmp_path).folder / "lock").open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        with pytest.raises(BlockingIOError, match="trained by another process"):
-            execute(planned(tmp_path, steps=64))
+    refused = pytest.raises(BlockingIOError, match="trained by another process")
+    with own_folder(planned(tmp_path).folder, busy="never"), refused:
+        execute(planned(tmp_path, steps=64))
 
 
 @pytest.mark.parametrize("seed", [-1, 401, 509, 10_002])
@@ -229,3 +232,44 @@ def test_errors_name_the_way_out(tmp_path):
     (tmp_path / "best.zip").write_bytes(b"")
     with pytest.raises(FileNotFoundError, match=r"configuration\.json"):
         load_policy(tmp_path)
+
+
+class Bomb:
+    """Runs code when it is unpickled."""
+
+    def __reduce__(self):
+        return (Path("exploded").touch, ())
+
+
+def test_code_in_the_archive_of_an_agent_does_not_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run, record = done(tmp_path, "mlp", actor=[4], normalize=True)
+    with zipfile.ZipFile(run.folder / "best.zip") as archive:
+        content = {name: archive.read(name) for name in archive.namelist()}
+    serialized = base64.b64encode(pickle.dumps(Bomb())).decode()
+    content["data"] = json.dumps({"policy_class": {":type:": "x", ":serialized:": serialized}}).encode()
+    with zipfile.ZipFile(run.folder / "best.zip", "w") as archive:
+        for name, part in content.items():
+            archive.writestr(name, part)
+    saved = load_policy(run.folder)
+    assert evaluate(saved.policy, "CartPole-v1", range(500, 510)) == record["test"]["rewards"]
+    assert not Path("exploded").exists()
+
+
+def test_statistics_that_were_pickled_are_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run, _ = done(tmp_path, "mlp", actor=[4], normalize=True)
+    (run.folder / "best.npz").unlink()
+    (run.folder / "best.pkl").write_bytes(pickle.dumps(Bomb()))
+    with pytest.raises(ValueError, match=r"best\.pkl was written by an earlier version and is not read"):
+        load_policy(run.folder)
+    assert not Path("exploded").exists()
+
+
+@pytest.mark.parametrize("size", [0, 100, -1])
+def test_a_torn_archive_of_an_agent_is_one_error_that_names_it(size, tmp_path):
+    run, _ = done(tmp_path, "mlp", actor=[4])
+    path = run.folder / "best.zip"
+    path.write_bytes(path.read_bytes()[:size])
+    with pytest.raises(ValueError, match=r"best\.zip does not hold the parameters"):
+        load_policy(run.folder)

@@ -64,7 +64,7 @@ def test_normalised_agents_are_judged_in_the_raw_environment(policy, tmp_path):
     assert record["policy"] == ("TreePolicy" if policy is TreePolicy else "ActorCriticPolicy")
     # Judged once, at the end: best and last are one policy.
     assert record["test"]["rewards"] == record["test_last"]["rewards"]
-    assert (tmp_path / "best.pkl").exists()
+    assert (tmp_path / "best.npz").exists()
     assert (tmp_path / "best.json").exists() == (policy is TreePolicy)
 
 

@@ -14,7 +14,7 @@ of verbs. An entry point names a module as above::
     bench = "some_package.cli.bench"
 
 Exit codes: 0 done, 1 refused (the reason is on standard error), 2 the command line
-itself is wrong, 130 interrupted.
+itself is wrong, 130 interrupted, 143 terminated (SIGTERM).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from dtsemnet.cli.output import guarded
+from dtsemnet.cli.output import guarded, terminable
 
 __all__ = ["VERBS", "app", "main"]
 
@@ -104,7 +104,7 @@ app = typer.Typer(
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
-    epilog="Exit codes: 0 done, 1 refused, 2 wrong command line, 130 interrupted.",
+    epilog="Exit codes: 0 done, 1 refused, 2 wrong command line, 130 interrupted, 143 terminated.",
 )
 
 
@@ -138,7 +138,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     Traceback (most recent call last):
     SystemExit: 0
     """
-    app(args=sys.argv[1:] if arguments is None else list(arguments), prog_name="dtsemnet")
+    with terminable():
+        app(args=sys.argv[1:] if arguments is None else list(arguments), prog_name="dtsemnet")
 
 
 def _command(name: str, module: Any, *, debug: bool) -> Any:

@@ -45,6 +45,7 @@ __all__ = [
     "require",
     "say",
     "size_of",
+    "terminable",
     "write_picture",
 ]
 
@@ -119,6 +120,35 @@ def interruptible() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
     if pressed.is_set():  # the code inside caught even that
         raise KeyboardInterrupt
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """End by ``SystemExit(143)`` on SIGTERM, so that files being written are removed and locks given back.
+
+    By default the signal ends a process on the spot. Only the main thread receives signals; in other threads this does
+    nothing, and a handler that somebody else has set stays.
+
+    Examples
+    --------
+    >>> with terminable():
+    ...     signal.raise_signal(signal.SIGTERM)
+    Traceback (most recent call last):
+    SystemExit: 143
+    """
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    if not in_main_thread or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+
+    def terminate(*_: object) -> None:
+        raise SystemExit(128 + signal.SIGTERM)
+
+    signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 class _Interrupted(BaseException):

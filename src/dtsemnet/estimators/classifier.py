@@ -98,8 +98,8 @@ class DTSemNetClassifier(TreeClassifier, PrunableEstimator):
     n_jobs : int, optional
         Number of starts that run at the same time; the result does not depend on it.
     checkpoint : path, optional
-        Folder that each start is written to after every epoch. A fit that was killed resumes from there if it is
-        called again with the same data and parameters.
+        Folder that each start is written to, at most once a second and at its end. A fit that was killed resumes from
+        there if it is called again with the same data and parameters.
     random_state : int, RandomState instance, optional
         Same seed, same tree, to the bit.
     verbose : int, default=0

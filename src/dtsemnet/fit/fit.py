@@ -20,6 +20,10 @@ aside, and trains the best on with all rows.
 Starts run in threads (the compiled kernels release the interpreter's lock), each on one
 core. They meet only where they are compared, so the result does not depend on the number
 of jobs. With a checkpoint folder, a fit that was killed resumes to the same bytes.
+
+The first Ctrl-C sets an event that all trainings of the fit share. They end after the epoch that they are
+in, nothing new begins, and the best tree so far is handed back; if there is none yet, ``KeyboardInterrupt``
+is raised.
 """
 
 from __future__ import annotations
@@ -27,7 +31,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
@@ -47,8 +51,10 @@ from dtsemnet.fit.plans import Plan
 from dtsemnet.fit.pruning import Limits
 from dtsemnet.fit.settings import Setting, n_epochs_for
 from dtsemnet.fit.tasks import Candidate, OurTask, Task
+from dtsemnet.folders import own_folder
 from dtsemnet.kernels import one_thread
 from dtsemnet.training import Checkpoint, History, Phase, ProgressBar, Rows, Training
+from dtsemnet.training.interrupts import heed_interrupts
 from dtsemnet.tree import Tree
 
 __all__ = ["fit", "train_one_epoch"]
@@ -78,22 +84,31 @@ def fit(task: Task[Any, Any], rng: np.random.Generator) -> Candidate:
         All randomness of the fit: how the rows are divided, then one stream for each plan or start.
     """
     plans = task.plans()
-    with one_thread(), ProgressBar() if task.options.verbose else nullcontext() as bar:
+    display = ProgressBar() if task.options.verbose else nullcontext()
+    with _own(task.options.checkpoint), heed_interrupts() as interrupted, one_thread(), display as bar:
         if not plans:
-            return compare_starts(task, rng, bar)
+            return _told(compare_starts(task, rng, bar, interrupted), interrupted)
         assert isinstance(task, OurTask)
         fold_rng, *streams = rng.spawn(len(plans) + 1)
         folds = cross_folds(task.data, task.options.validation_fraction, fold_rng)
         entrants = [Entrant(task, n, plan, streams[n].spawn(len(folds) + 1)) for n, plan in enumerate(plans)]
+        before: tuple[Entrant, Candidate] | None = None
         for number, fold in enumerate(folds):
-            stage = Stage(task, f"fold {number + 1} plan", fold.train, fold.held, bar)
-            _run(stage, [entrant.start(stage, number) for entrant in entrants], pauses=len(folds) == 1)
+            stage = Stage(task, f"fold {number + 1} plan", fold.train, fold.held, bar, interrupted)
+            starts = [entrant.start(stage, number) for entrant in entrants if not interrupted.is_set()]
+            _run(stage, starts, pauses=len(folds) == 1)
+            if interrupted.is_set() and before is not None:  # the trees of the fold before were not cut short
+                best, tree = before
+                return _told(best.finished(tree, folds[number - 1].train, folds[:number]), interrupted)
             for entrant in entrants:
                 entrant.take_in(fold)
             entrants = [entrant for entrant in entrants if entrant.verdict is not None]
+            if not entrants and interrupted.is_set():
+                raise KeyboardInterrupt
             best = min(entrants, key=attrgetter("loss"))
-            if stage.interrupted.is_set():
-                return best.finished(best.candidate, fold.train, folds[:number])
+            before = best, best.candidate
+            if interrupted.is_set():
+                return _told(best.finished(best.candidate, fold.train, folds[:number]), interrupted)
             if number > 0:  # one fold alone is too easily led astray
                 entrants = [entrant for entrant in entrants if not is_behind(entrant.judged, best.judged)]
         leaders = sorted(entrants, key=attrgetter("loss"))[:LEADERS]
@@ -103,16 +118,34 @@ def fit(task: Task[Any, Any], rng: np.random.Generator) -> Candidate:
             outcome = "chosen" if entrant is best else "not chosen"
             logger.info("%s: loss %.4f, %.1f leaves, %s", entrant, entrant.loss, entrant.judged.n_leaves, outcome)
         if task.data.validation is not None:
-            return best.finished(best.candidate, task.data.sample, folds)
+            return _told(best.finished(best.candidate, task.data.sample, folds), interrupted)
         is_trained, seed = best.plan.setting is not None, best.streams[-1].bit_generator.seed_seq
         if is_trained and len(folds) == 1:
-            return best.finished(train_on(*best.best_of_folds(), seed, bar), task.data.sample, folds)
-        last = best.anew(folds, entrants, bar)
-        if is_trained and last.history.stopped != "interrupt":
+            last = train_on(*best.best_of_folds(), seed, bar, interrupted)
+            return _told(best.finished(last, task.data.sample, folds), interrupted)
+        last = best.anew(folds, entrants, bar, interrupted)
+        if is_trained and not interrupted.is_set():
             # Training from the beginning can fail. Then the best tree of the folds, trained on, is clearly better.
-            second = train_on(*best.best_of_folds(), seed, bar)
+            second = train_on(*best.best_of_folds(), seed, bar, interrupted)
             last = second if task.is_clearly_better(second.tree, last.tree) else last
-        return best.finished(last, task.data.sample, folds)
+        return _told(best.finished(last, task.data.sample, folds), interrupted)
+
+
+def _own(checkpoint: Any) -> AbstractContextManager[None]:
+    """Lock the folder of checkpoints, if there is one; refuse a file in its place."""
+    if checkpoint is None:
+        return nullcontext()
+    folder = Path(checkpoint)
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"checkpoint must be a folder, got the file {str(folder)!r}; a new folder is made if needed.")
+    return own_folder(
+        folder, busy=f"checkpoint folder {str(folder)!r} is used by another fit; wait for it, or name another folder."
+    )
+
+
+def _told(found: Candidate, interrupted: threading.Event) -> Candidate:
+    """Let the history of the fit say so if it was ended by Ctrl-C."""
+    return replace(found, history=replace(found.history, stopped="interrupt")) if interrupted.is_set() else found
 
 
 @dataclass(eq=False)
@@ -191,15 +224,23 @@ class Entrant:
                 entrants.append(entrant)
         return entrants
 
-    def anew(self, folds: Sequence[Fold], entrants: Sequence[Entrant], bar: ProgressBar | None) -> Candidate:
+    def anew(
+        self,
+        folds: Sequence[Fold],
+        entrants: Sequence[Entrant],
+        bar: ProgressBar | None,
+        interrupted: threading.Event,
+    ) -> Candidate:
         """Carry out the plan with all rows, from its beginning."""
         sample = train = self.task.data.sample
         if len(folds) > 1 and self.plan.setting is not None:
             teachers = sorted(entrants, key=lambda entrant: entrant.loss)[:TEACHERS]
             train = self.task.smoothed(sample, _cross_fitted(folds, [entrant.judged for entrant in teachers]))
-        start = self.start(Stage(self.task, "all rows plan", train, None, bar), len(folds), self.task.rows(sample))
+        stage = Stage(self.task, "all rows plan", train, None, bar, interrupted)
+        start = self.start(stage, len(folds), self.task.rows(sample))
         start.train(1.0)
-        assert start.candidate is not None
+        if start.candidate is None:  # interrupted before its first epoch
+            return self.candidate
         # A tree whose last training was interrupted may be worse than that of the last fold.
         last = self.candidate if start.candidate.history.stopped == "interrupt" else start.candidate
         return replace(last, history=start.candidate.history)
@@ -251,7 +292,9 @@ def _cross_fitted(folds: Sequence[Fold], verdicts: Sequence[Verdict]) -> Floats:
     return mean
 
 
-def compare_starts(task: Task[Any, Any], rng: np.random.Generator, bar: ProgressBar | None = None) -> Candidate:
+def compare_starts(
+    task: Task[Any, Any], rng: np.random.Generator, bar: ProgressBar | None, interrupted: threading.Event
+) -> Candidate:
     """Set rows aside, train and compare starts of one shape, train the best on with all rows."""
     options, data = task.options, task.data
     n_starts = options.n_init if options.n_init != "auto" else len(task.settings) if task.init is None else 1
@@ -260,17 +303,18 @@ def compare_starts(task: Task[Any, Any], rng: np.random.Generator, bar: Progress
     train, held = set_aside(data, options.validation_fraction if compares else 0.0, split_rng)
     uses_all_rows = held is not None and data.validation is None and options.refit
     n_epochs = _n_epochs(task, len(train), is_final=not uses_all_rows or options.early_stopping)
-    candidates = train_starts(Stage(task, "start", train, held, bar), streams, n_epochs)
-    interrupted = any(candidate.history.stopped == "interrupt" for candidate in candidates)
+    candidates = train_starts(Stage(task, "start", train, held, bar, interrupted), streams, n_epochs)
     if task.init is not None:
         candidates.insert(0, task.fill(task.init, None, train, held))
+    if not candidates and interrupted.is_set():
+        raise KeyboardInterrupt
     best = min(candidates, key=attrgetter("score"))
     # Only rows that no start was trained on can show that a smaller tree does better.
     tries_smaller = options.n_init == "auto" and task.init is None and held is not None and n_starts > 1
-    smaller = task.smaller() if tries_smaller and not interrupted else None
+    smaller = task.smaller() if tries_smaller and not interrupted.is_set() else None
     if smaller is not None:
         streams += rng.spawn(1)
-        stage = Stage(smaller, "start", train, held, bar)
+        stage = Stage(smaller, "start", train, held, bar, interrupted)
         rivals = train_starts(stage, streams[n_starts:], n_epochs, first=n_starts)
         candidates += rivals
         if rivals and rivals[0].score < best.score:
@@ -278,8 +322,8 @@ def compare_starts(task: Task[Any, Any], rng: np.random.Generator, bar: Progress
     for candidate in candidates:
         outcome = "kept" if candidate is best else "dropped"
         logger.info("start %d, %s: %s, %s", candidate.number, candidate.setting, candidate.score, outcome)
-    if uses_all_rows and best.history.stopped != "interrupt":
-        best = train_on(task, best, streams[best.number].bit_generator.seed_seq, bar)
+    if uses_all_rows and not interrupted.is_set():
+        best = train_on(task, best, streams[best.number].bit_generator.seed_seq, bar, interrupted)
     if isinstance(task, OurTask) and task.limits != Limits():
         tree = task.fill(task.pruned(best.tree, data.sample), None, data.sample, None, best.leaf_fit).tree
         best = replace(best, tree=tree)
@@ -316,7 +360,9 @@ def _run(stage: Stage, starts: Sequence[Start], *, pauses: bool) -> None:
             starts = _better_half(starts)
 
 
-def train_on(task: Task[Any, Any], best: Candidate, seed: Any, bar: ProgressBar | None) -> Candidate:
+def train_on(
+    task: Task[Any, Any], best: Candidate, seed: Any, bar: ProgressBar | None, interrupted: threading.Event
+) -> Candidate:
     """Let the best tree use all rows: its leaves are fitted to them, and its splits are trained on unless they stopped.
 
     It was chosen as it is, so it is trained on and not replaced by another tree; ``seed`` is that of its start.
@@ -329,10 +375,11 @@ def train_on(task: Task[Any, Any], best: Candidate, seed: Any, bar: ProgressBar 
     if tree is not None:
         seed = seed.spawn(1)[0]
         n_epochs = max(round(LAST_SHARE * n_epochs), task.fewest_epochs[1] if options.max_iter is None else 1)
-    stage = Stage(task, "all rows", sample, None, bar)
+    stage = Stage(task, "all rows", sample, None, bar, interrupted)
     start = Start(stage, best.number, setting, np.random.default_rng(seed), tree, n_epochs, best.leaf_fit)
     start.train(1.0)
-    assert start.candidate is not None
+    if start.candidate is None:  # interrupted before its first epoch
+        return best
     last = start.candidate
     history = last.history if tree is None else best.history.followed_by(last.history)
     # A tree whose last training was interrupted may be worse than the tree that was chosen.
@@ -361,12 +408,13 @@ class Stage:
     held: Sample | None
     """Rows to judge by."""
     bar: ProgressBar | None
+    interrupted: threading.Event = field(default_factory=threading.Event)
+    """Set by Ctrl-C."""
 
     def __post_init__(self) -> None:
         self.rows = self.task.rows(self.train)
         held = self.held if self.task.options.early_stopping else None
         self.monitor = None if held is None else self.task.monitor(self.task.rows(held))
-        self.interrupted = threading.Event()  # set after Ctrl-C
         self.grown: dict[InitialTree, Grown | None] = {}
 
 
@@ -407,8 +455,8 @@ class Start:
             self.run = self._begin().start()
         if not interrupted.is_set():
             self.run.advance(share)
-            if self.run.history.stopped == "interrupt":
-                interrupted.set()
+        if interrupted.is_set() and not len(self.run.history):
+            return
         if share < 1:
             if self.run.score is None:  # else the run was resumed behind the pause
                 self.run.score = self._judge(self.run).score
@@ -439,6 +487,7 @@ class Start:
             tol=options.tol,
             callbacks=callbacks,
             checkpoint=None if folder is None else Checkpoint(Path(folder) / f"{stage.name}-{self.number}.npz"),
+            interrupted=stage.interrupted,
         )
 
     def _judge(self, run: Training[Any]) -> Candidate:
@@ -456,7 +505,8 @@ class Start:
 
 def _better_half(starts: Sequence[Start]) -> list[Start]:
     """Drop the worse half of the starts that have begun; the others keep their order."""
-    ranked = sorted((start.run.score, start.number, start.run) for start in starts if start.run is not None)
+    begun = [(start.run, start.number) for start in starts if start.run is not None and start.run.score is not None]
+    ranked = sorted((run.score, number, run) for run, number in begun)
     n_kept = (sum(start.setting is not None for start in starts) + 1) // 2
     for score, number, run in ranked[n_kept:]:
         run.finish()

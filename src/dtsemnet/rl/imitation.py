@@ -203,4 +203,6 @@ def _fit(student: Any, steps: list[Lesson]) -> Model:
     X, action, weight = (np.array(part) for part in zip(*steps))
     weight = weight + 1e-6 * max(1.0, float(weight.max()))  # all weights would be 0 if no choice mattered
     fitted = clone(student).fit(X, action, weight)
+    if getattr(getattr(fitted, "history_", None), "stopped", None) == "interrupt":
+        raise KeyboardInterrupt  # meant for the imitation, of which there is no tree so far that is worth keeping
     return Model.of(fitted if hasattr(fitted, "model_") else Tree.from_sklearn(fitted))

@@ -20,22 +20,26 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any, Protocol
+from zipfile import BadZipFile
 
 from gymnasium import spaces
 from stable_baselines3.common import logger as logs
 from stable_baselines3.common.base_class import BaseAlgorithm
-from stable_baselines3.common.vec_env import VecNormalize
 from threadpoolctl import threadpool_limits
 
+from dtsemnet.files import write_atomically
+from dtsemnet.folders import own_folder
+from dtsemnet.json_lines import read_lines
+from dtsemnet.rl.checkpoints import CHECKPOINT
 from dtsemnet.rl.environments import Configuration, Environment, read_environment
 from dtsemnet.rl.evaluation import JUDGING_SEEDS, TEST_SEEDS, evaluate, summary
 from dtsemnet.rl.extraction import named_model
 from dtsemnet.rl.imitation import imitate
-from dtsemnet.rl.recipes import build_agent, build_student, find_recipe, make_training_environments, read_settings
-from dtsemnet.rl.training import CHECKPOINT, Clock, Record, Watch, append_record, read_lines, train
+from dtsemnet.rl.recipes import build_agent, build_student, find_recipe, read_settings
+from dtsemnet.rl.training import Clock, Record, Watch, append_record, load_statistics, train
 from dtsemnet.tree import Model, load_document
-from dtsemnet.tree.file import write_atomically
 
 __all__ = ["RUNS", "ResultsStore", "Run", "SavedPolicy", "execute", "has_tensorboard", "load_agent", "load_policy"]
 
@@ -79,7 +83,7 @@ class Run:
 
     def finished(self) -> Record | None:
         """Read the record that this run wrote at its end, if there is one in its folder."""
-        records = [record for record in read_lines(self.folder / "record.jsonl") if record["key"] == self.key]
+        records = [record for record in read_lines(self.folder / "record.jsonl") if record.get("key") == self.key]
         return records[-1] if records else None
 
     def begun(self) -> bool:
@@ -140,7 +144,8 @@ def execute(
     if stored is not None:
         return stored
     # More threads would only wait for each other: the networks are small.
-    with _locked(run.folder), threadpool_limits(1):
+    busy = f"{run.folder} is being trained by another process; wait for it."
+    with own_folder(run.folder, busy=busy), threadpool_limits(1):
         _prepare(run, fresh=fresh)
         record = run.finished()
         if record is None and run.imitates:
@@ -229,18 +234,25 @@ def load_policy(path: str | PathLike[str], *, last: bool = False) -> SavedPolicy
 
 
 def load_agent(folder: Path, configuration: Configuration, name: str = "best") -> BaseAlgorithm:
-    """Load an agent that a run has kept, with environments of its own."""
-    recipe, settings = find_recipe(configuration), read_settings(configuration)
-    worlds = make_training_environments(configuration)
-    if isinstance(worlds, VecNormalize):
-        worlds = VecNormalize.load(str(folder / f"{name}.pkl"), worlds.venv)
-        worlds.training = False
-    # Made by the recipe, and not unpickled: the archive names classes by modules, which may have moved. The buffer for
-    # returns of several steps is chosen anew: if it were given, stable-baselines3 would warn that it may not fit.
-    replaced: dict[str, Any] = {"replay_buffer_class": None, "policy_kwargs": recipe.policy_options(settings)}
-    if not isinstance(recipe.policy, str):
-        replaced["policy_class"] = recipe.policy
-    return recipe.algorithm.load(folder / f"{name}.zip", env=worlds, device="cpu", custom_objects=replaced)
+    """Load an agent that a run has kept, with environments of its own.
+
+    It is made by the recipe, and only its parameters are read, which runs no code of the archive. The rest of the
+    archive, which ``load`` of stable-baselines3 reads, is a pickle.
+    """
+    agent, _ = build_agent(configuration, seed=0)
+    normalize = agent.get_vec_normalize_env()
+    if normalize is not None:
+        load_statistics(folder / f"{name}.npz", normalize)
+        normalize.training = False
+    path = folder / f"{name}.zip"
+    try:
+        agent.set_parameters(str(path), device="cpu")
+    except (BadZipFile, EOFError, KeyError, RuntimeError, UnpicklingError, ValueError) as error:
+        raise ValueError(
+            f"{path} does not hold the parameters of this agent ({type(error).__name__}: {error}); it is torn, or of "
+            "another configuration. Train the agent again (rl train --fresh)."
+        ) from error
+    return agent
 
 
 def has_tensorboard() -> bool:
@@ -258,14 +270,8 @@ def _description(name: str | None) -> Environment | None:
 def _train(run: Run, checkpoint_minutes: float, watch: Watch | None) -> Record:
     environment, settings = run.configuration.environment, read_settings(run.configuration)
     agent, callbacks = build_agent(run.configuration, run.seed)
-    # A CSV file, a new one each time the run is resumed, and TensorBoard if it is installed.
-    n_files = len(list(run.folder.glob("log-*.csv")))
-    outputs: list[logs.KVWriter] = [logs.CSVOutputFormat(str(run.folder / f"log-{n_files + 1}.csv"))]
-    if has_tensorboard():
-        outputs.append(logs.TensorBoardOutputFormat(str(run.folder / "tensorboard")))
-    log = logs.Logger(str(run.folder), outputs)
-    agent.set_logger(log)
-    try:
+    with _named_errors(run.folder), _logging(run) as log:
+        agent.set_logger(log)
         return train(
             agent,
             environment.environment,
@@ -280,8 +286,31 @@ def _train(run: Run, checkpoint_minutes: float, watch: Watch | None) -> Record:
             watch=watch,
             about={"key": run.key, **run.description},
         )
+
+
+@contextmanager
+def _logging(run: Run) -> Iterator[logs.Logger]:
+    """Log to a CSV file, a new one each time the run is resumed, and to TensorBoard if it is installed."""
+    n_files = len(list(run.folder.glob("log-*.csv")))
+    outputs: list[logs.KVWriter] = [logs.CSVOutputFormat(str(run.folder / f"log-{n_files + 1}.csv"))]
+    if has_tensorboard():
+        outputs.append(logs.TensorBoardOutputFormat(str(run.folder / "tensorboard")))
+    log = logs.Logger(str(run.folder), outputs)
+    try:
+        yield log
     finally:
         log.close()
+
+
+@contextmanager
+def _named_errors(folder: Path) -> Iterator[None]:
+    """Name the folder in an error of the system that names no file, such as that of a log on a full disk."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or error.filename is not None:
+            raise
+        raise OSError(error.errno, error.strerror, str(folder)) from error
 
 
 def _imitate(run: Run, checkpoint_minutes: float, watch: Watch | None, store: ResultsStore | None) -> Record:
@@ -326,7 +355,7 @@ def _prepare(run: Run, *, fresh: bool) -> None:
         for path in run.folder.iterdir():
             if path.is_dir():
                 shutil.rmtree(path)
-            elif path.name != "lock":
+            else:
                 path.unlink()
     elif note.is_file() and (run.begun() or (run.folder / "record.jsonl").is_file()):
         before, now = json.loads(note.read_text("utf-8"))["configuration"], run.description["configuration"]
@@ -348,18 +377,3 @@ def _check_seed(run: Run) -> None:
             f"seed must be at least 0 and not within {reach} of the test's {TEST_SEEDS[0]} to {TEST_SEEDS[-1]} or the "
             f"judge's {JUDGING_SEEDS[0]} to {JUDGING_SEEDS[-1]}, got {run.seed}; take 1 to {TEST_SEEDS[0] - reach}."
         )
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Keep other processes out of a folder, if the system can."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("a") as file:
-        with suppress(ModuleNotFoundError):  # not on Windows
-            import fcntl
-
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise BlockingIOError(f"{folder} is being trained by another process; wait for it.") from None
-        yield

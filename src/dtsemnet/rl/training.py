@@ -7,6 +7,7 @@ learns the same policy with them and without.
 
 from __future__ import annotations
 
+import io
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -22,20 +23,21 @@ from stable_baselines3.common.callbacks import BaseCallback, CallbackList
 from stable_baselines3.common.vec_env import VecNormalize
 
 from dtsemnet import versions
-from dtsemnet.rl.checkpoints import CheckpointCallback
+from dtsemnet.files import write_atomically
+from dtsemnet.json_lines import append_line
+from dtsemnet.rl.checkpoints import CHECKPOINT, CheckpointCallback, restore_statistics, statistics_of
 from dtsemnet.rl.evaluation import JUDGING_EPISODES, JUDGING_SEEDS, TEST_SEEDS, EnvOrName, evaluate, is_tree, summary
 from dtsemnet.rl.extraction import policy_tree
+from dtsemnet.rl.plain_values import read_values, write_values
 from dtsemnet.tree import Model
-from dtsemnet.tree.file import write_atomically
 
 __all__ = [
-    "CHECKPOINT", "Clock", "Judge", "Progress", "Record", "ReportProgress", "Watch", "append_record", "read_lines",
-    "train",
+    "Clock", "Judge", "Progress", "Record", "ReportProgress", "Watch", "append_record", "load_statistics", "train",
 ]  # fmt: skip
 
 Record: TypeAlias = dict[str, Any]
-CHECKPOINT = "checkpoint.pickle"
-"""File that a killed training resumes from."""
+KEPT = ("zip", "json", "npz")
+"""Endings of the files of a policy: agent, tree, statistics of ``VecNormalize``."""
 SCREENING = 30
 """Episodes that judge every policy; one that may be the best is judged by all."""
 
@@ -66,7 +68,7 @@ def train(
         Another copy of the raw environment, to judge and test in.
     folder : path
         Receives ``best.zip`` and ``last.zip``; for tree policies also ``best.json`` and ``last.json`` (model files);
-        for agents behind ``VecNormalize`` also its statistics (``best.pkl`` and ``last.pkl``); the judgements in
+        for agents behind ``VecNormalize`` also its statistics (``best.npz`` and ``last.npz``); the judgements in
         ``judgements.jsonl``, and the record as a line of ``record.jsonl``.
     n_steps : int
         Steps to train for.
@@ -79,7 +81,7 @@ def train(
     feature_names : sequence of str, optional
         Names of the entries of an observation, for the model files.
     checkpoint_minutes : float, optional
-        Minutes between two checkpoints in ``checkpoint.pickle``. If the file exists, the training resumes from it:
+        Minutes between two checkpoints in ``checkpoint.npz``. If the file exists, the training resumes from it:
         call with an agent that was built in the same way.
     watch : callable, optional
         Called with a :class:`Progress` twice a second.
@@ -209,14 +211,15 @@ class Judge(BaseCallback):
 
     def state(self) -> Any:
         """Give all that is needed to resume, including the files of the best policy."""
-        files = {path.name: path.read_bytes() for path in self.folder.glob("best.*")}
+        files = {ending: path.read_bytes() for ending in KEPT if (path := self.folder / f"best.{ending}").is_file()}
         return self.best, self.best_step, self.next, self.judgements, files
 
     def restore(self, state: Any) -> None:
         """Return to a state and forget what came after it."""
         self.best, self.best_step, self.next, self.judgements, files = state
-        for name, content in files.items():
-            write_atomically(self.folder / name, content)
+        for ending in KEPT:  # a name from the file of a checkpoint could lead anywhere
+            if ending in files:
+                write_atomically(self.folder / f"best.{ending}", files[ending])
         self._write()
 
     def _write(self) -> None:
@@ -249,10 +252,12 @@ class Judge(BaseCallback):
             self._keep("best")
 
     def _keep(self, name: str) -> None:
-        self.model.save(self.folder / f"{name}.zip")
+        archive = io.BytesIO()
+        self.model.save(archive)
+        write_atomically(self.folder / f"{name}.zip", archive.getvalue())
         normalize = self.model.get_vec_normalize_env()
         if normalize is not None:
-            normalize.save(str(self.folder / f"{name}.pkl"))
+            write_values(self.folder / f"{name}.npz", statistics_of(normalize))
         if is_tree(self.model):
             policy_tree(self.model, feature_names=self.names).save(self.folder / f"{name}.json")
 
@@ -295,36 +300,39 @@ class ReportProgress(BaseCallback):
 
 
 def append_record(path: Path, entries: Record) -> Record:
-    """Append a record, with the date and the versions, as a line of JSON; a torn last line that a kill left is lost."""
+    """Append a record, with the date and the versions, as a line of JSON."""
     packages = ("dtsemnet", "stable-baselines3", "gymnasium", "torch", "python")
     record = entries | {"date": datetime.now(UTC).isoformat(timespec="seconds"), "versions": versions(*packages)}
-    write_atomically(path, "".join(json.dumps(line) + "\n" for line in [*read_lines(path), record]))
+    append_line(path, json.dumps(record))
     return record
 
 
-def read_lines(path: Path) -> list[Record]:
-    """Read the records of a file, one per line; a missing file has none, and a torn last line does not count.
+def load_statistics(path: Path, normalize: VecNormalize) -> None:
+    """Put a ``VecNormalize`` into the state that was kept beside a policy.
 
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "record.jsonl")
-    ...     _ = file.write_text('{"seed": 1}\\n{"se')
-    ...     _ = append_record(file, {"seed": 2})
-    ...     [record["seed"] for record in read_lines(file)]
-    [1, 2]
+    Raises
+    ------
+    ValueError
+        If the file is torn, or if an earlier version kept a pickle in its place.
     """
-    text = path.read_text("utf-8") if path.is_file() else ""
-    return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
+    if not path.is_file() and path.with_suffix(".pkl").is_file():
+        raise ValueError(
+            f"{path.with_suffix('.pkl')} was written by an earlier version and is not read, because a pickle can run "
+            "any code; train the agent again (rl train --fresh)."
+        )
+    try:
+        restore_statistics(normalize, read_values(path))
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"{path} does not hold the statistics of a policy; train the agent again.") from error
 
 
 def _test(agent: BaseAlgorithm, path: Path, env: EnvOrName, seeds: Sequence[int]) -> list[float]:
-    """Test a policy that was kept, loaded from its files."""
+    """Test a policy that was kept, loaded from its files, which an agent that is not a tree then has."""
     if is_tree(agent):
         return evaluate(Model.load(path.with_suffix(".json")), env, seeds)
     normalize = agent.get_vec_normalize_env()
     if normalize is not None:
-        normalize = VecNormalize.load(str(path.with_suffix(".pkl")), normalize.venv)
-    kept = type(agent).load(path.with_suffix(".zip"), device=agent.device)
-    return evaluate(kept, env, seeds, vec_normalize=normalize)
+        load_statistics(path.with_suffix(".npz"), normalize)
+    # Only the parameters: the rest of the archive is a pickle, and the agent was built by us.
+    agent.set_parameters(str(path.with_suffix(".zip")), device=agent.device)
+    return evaluate(agent, env, seeds)

@@ -7,35 +7,39 @@ each case the engine is left in its best state.
 
 A checkpoint is one file that holds everything the rest of a run depends on: the
 state of the engine, its best state, the state of the random generator and the
-history. It is written after each epoch, aside and then moved into place, so
-that a kill leaves the old one or the new one. A run that resumes from it ends
-with the same bytes as a run that was never stopped.
+history. It is written when the run pauses or ends, and before that after an
+epoch if the last one is a second old: flushing it to the disk may take longer
+than an epoch. It is written aside and then moved into place, so that a kill
+leaves the old one or the new one. A run that resumes from it ends with the same
+bytes as a run that was never stopped.
 """
 
 from __future__ import annotations
 
 import hashlib
-import io
-import json
 import logging
+import math
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Self, TypeVar
-from zipfile import BadZipFile
 
 import numpy as np
 
 from dtsemnet.arrays import Array
+from dtsemnet.training.archive import read_archive, unreadable, write_archive
 from dtsemnet.training.callbacks import Callback, Context, Epoch, History
 from dtsemnet.training.engine import Engine
 from dtsemnet.training.schedules import Phase
-from dtsemnet.tree.file import write_atomically
 
 __all__ = ["Checkpoint", "Training"]
 
 logger = logging.getLogger("dtsemnet")
+
+CHECKPOINT_SECONDS = 1.0
+"""Least time between two checkpoints of a run that goes on."""
 
 E = TypeVar("E", bound=Engine)
 State = dict[str, Array]
@@ -63,7 +67,10 @@ class Training(Generic[E]):
     callbacks : sequence of Callback
         Called at the start, after each epoch and at the end.
     checkpoint : Checkpoint, optional
-        File that the run is written to after each epoch, and resumed from.
+        File that the run is written to, and resumed from.
+    interrupted : threading.Event, optional
+        Ends training after the epoch in which it is set; several runs may share it. A Ctrl-C that reaches the run sets
+        it too.
 
     Attributes
     ----------
@@ -98,15 +105,18 @@ class Training(Generic[E]):
         tol: float = 0.0,
         callbacks: Sequence[Callback] = (),
         checkpoint: Checkpoint | None = None,
+        interrupted: threading.Event | None = None,
     ) -> None:
         self.engine, self.phases, self.rng, self.n_samples = engine, tuple(phases), rng, n_samples
         self.monitor, self.patience, self.tol = monitor, patience, tol
         self.callbacks, self.checkpoint = callbacks, checkpoint
+        self.interrupted = threading.Event() if interrupted is None else interrupted
         self.steps = [phase.step(epoch) for phase in phases for epoch in range(phase.n_epochs)]
         self.history = History()
         self.score: tuple[float, ...] | None = None
         self._best: State | None = None
         self._fingerprint = ""
+        self._written_at, self._is_written = -math.inf, True
 
     def start(self) -> Self:
         """Resume from the checkpoint if its file exists, then call ``on_start`` of the callbacks. Returns self."""
@@ -114,8 +124,11 @@ class Training(Generic[E]):
             self._fingerprint = _fingerprint(self.engine, self.phases, self.rng, self.n_samples)
             saved = self.checkpoint.read(self._fingerprint)
             if saved is not None:
-                self.engine.restore(saved.state)
-                self.rng.bit_generator.state = saved.rng
+                try:
+                    self.engine.restore(saved.state)
+                    self.rng.bit_generator.state = saved.rng
+                except (KeyError, RuntimeError, TypeError, ValueError) as error:
+                    raise unreadable(self.checkpoint.path, error) from error
                 self.history, self.score, self._best = saved.history, saved.score, saved.best
         for callback in self.callbacks:
             callback.on_start(self._context)
@@ -125,14 +138,21 @@ class Training(Generic[E]):
         """Train until this share of all epochs is done, patience runs out, or Ctrl-C is pressed."""
         until = round(share * len(self.steps))
         try:
-            while len(self.history) < until and self.history.stopped is None:
+            while len(self.history) < until and self.history.stopped is None and not self.interrupted.is_set():
                 epoch, started = len(self.history), time.perf_counter()
                 try:
                     loss = self.engine.run_epoch(self.rng.permutation(self.n_samples), self.steps[epoch])
                 except FloatingPointError as error:
                     raise FloatingPointError(f"training stopped in epoch {epoch}: {error}") from None
                 self._end_epoch(loss, started)
+            if not self._is_written:
+                self.write_checkpoint()
         except KeyboardInterrupt:
+            if self.interrupted.is_set():  # the second Ctrl-C
+                raise
+            self.interrupted.set()
+        if self.interrupted.is_set() and len(self.history) < until and self.history.stopped is None:
+            # Not in the checkpoint, so that the run can be resumed.
             self.history.stopped = "interrupt"
             done, planned = len(self.history), len(self.steps)
             logger.warning("dtsemnet: interrupted after %d of %d epochs, keeping the best so far", done, planned)
@@ -151,6 +171,7 @@ class Training(Generic[E]):
             rng = dict(self.rng.bit_generator.state)
             saved = Saved(self.engine.state(), self._best, rng, self.history, self.score)
             self.checkpoint.write(self._fingerprint, saved)
+            self._written_at, self._is_written = time.monotonic(), True
 
     @property
     def _context(self) -> Context:
@@ -169,7 +190,9 @@ class Training(Generic[E]):
                 history.best_epoch, self._best = epoch, self.engine.state()
         if self.patience is not None and history.best_epoch is not None and epoch - history.best_epoch >= self.patience:
             history.stopped = "patience"
-        self.write_checkpoint()
+        self._is_written = False
+        if time.monotonic() - self._written_at >= CHECKPOINT_SECONDS:
+            self.write_checkpoint()
 
 
 @dataclass(frozen=True)
@@ -197,36 +220,32 @@ class Checkpoint:
 
     def write(self, fingerprint: str, saved: Saved) -> None:
         """Write the content; ``fingerprint`` identifies the run that it belongs to."""
-        Path(self.path).parent.mkdir(parents=True, exist_ok=True)
         about = {"run": fingerprint, "rng": saved.rng, "history": saved.history.to_dict(), "score": saved.score}
         arrays = {f"state/{name}": array for name, array in saved.state.items()}
         arrays |= {f"best/{name}": array for name, array in (saved.best or {}).items()}
-        archive = io.BytesIO()
-        np.savez(archive, text=np.array(json.dumps(about)), **arrays)  # type: ignore[arg-type]
-        write_atomically(self.path, archive.getvalue())
+        write_archive(self.path, about, arrays)
 
     def read(self, fingerprint: str) -> Saved | None:
         """Read the content, or return None if there is no file; refuse the file of a run with another fingerprint."""
         if not Path(self.path).exists():
             return None
-        try:
-            with np.load(self.path, allow_pickle=False) as archive:
-                about = json.loads(str(archive["text"]))
-                arrays = {name: archive[name] for name in archive.files if name != "text"}
-        except (BadZipFile, KeyError, OSError, ValueError) as error:
-            raise ValueError(f"checkpoint {self.path} cannot be read ({error}); delete it to start anew.") from error
-        if about["run"] != fingerprint:
-            raise ValueError(
-                f"checkpoint {self.path} belongs to another run (other data, settings or seed); "
-                "delete it or name another file."
-            )
+        about, arrays = read_archive(self.path)
 
         def part(prefix: str) -> State:
             return {key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)}
 
-        history = History.from_dict(about["history"])
-        score = None if about["score"] is None else tuple(about["score"])
-        return Saved(part("state/"), part("best/") or None, about["rng"], history, score)
+        try:
+            owner, history = about["run"], History.from_dict(about["history"])
+            score = None if about["score"] is None else tuple(about["score"])
+            saved = Saved(part("state/"), part("best/") or None, about["rng"], history, score)
+        except (KeyError, TypeError, ValueError) as error:
+            raise unreadable(self.path, error) from error
+        if owner != fingerprint:
+            raise ValueError(
+                f"checkpoint {self.path} belongs to another run (other data, settings or seed); "
+                "delete it or name another file."
+            )
+        return saved
 
 
 def _fingerprint(engine: Engine, phases: Sequence[Phase], rng: np.random.Generator, n_samples: int) -> str:

@@ -5,10 +5,10 @@ experiment: its key, the file of its record, and the work. :func:`run_missing` r
 have no record yet, in several processes if asked to, and appends each record as its job ends;
 :func:`run_once` does the same with one job. The same call made again goes on from there.
 
-A line is written by one call, and is on the disk before the next job is taken up. A process that
-is killed in the middle of that call leaves at most one line without its end. Readers skip such a
-line; the next writer cuts it off, keeps it in a file beside the records (``.torn``), and its job is
-run again. A Ctrl-C ends the job that is running, records nothing of it, and reaches the caller.
+A line is on the disk, whole, before the next job is taken up (:mod:`dtsemnet.json_lines`); several
+processes may append to one file. A process that is killed while it writes leaves at most one line
+without its end, and its job is run again. A Ctrl-C ends the job that is running, records nothing of
+it, and reaches the caller.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from threadpoolctl import threadpool_limits
 
 from dtsemnet import versions
 from dtsemnet.cli.output import interruptible
+from dtsemnet.json_lines import append_line, read_lines
 
 __all__ = [
     "Job",
@@ -36,7 +37,6 @@ __all__ = [
     "find_record",
     "key_of",
     "latest",
-    "mend",
     "provenance",
     "read_records",
     "run_missing",
@@ -97,7 +97,6 @@ def run_missing(
     jobs, known = list(jobs), list(recorded)
     for path in {job.path for job in jobs}:
         path.parent.mkdir(parents=True, exist_ok=True)
-        mend(path)
         known += read_records(path)
     done = {record["key"] for record in known if not (retry and record.get("error"))}
     missing = {job.key: job for job in jobs if job.key not in done}
@@ -119,7 +118,6 @@ def run_once(job: Job, *, fresh: bool = False) -> Record | None:
     _, record = _run(job)
     if record is not None:
         job.path.parent.mkdir(parents=True, exist_ok=True)
-        mend(job.path)
         append_record(job.path, record)
     return record
 
@@ -145,57 +143,12 @@ def provenance(*packages: str) -> Record:
 
 def append_record(path: str | os.PathLike[str], record: Record) -> None:
     """Append one record; when this returns it is on the disk."""
-    line = (json.dumps(record, allow_nan=False, ensure_ascii=False) + "\n").encode()
-    file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
-    try:
-        with _locked(file):
-            written = os.write(file, line)
-            os.fsync(file)
-    finally:
-        os.close(file)
-    if written != len(line):  # a full disk; the rest of the line would be read as a torn one
-        raise OSError(f"{path}: only {written} of {len(line)} bytes could be written; is the disk full?")
-
-
-def mend(path: str | os.PathLike[str]) -> bool:
-    """Cut off a last line that a kill left torn, and keep it aside; return whether there was one.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "runs.jsonl")
-    ...     _ = path.write_text('{"seed": 0}\\n{"se')
-    ...     mend(path), path.read_text(), Path(folder, "runs.jsonl.torn").read_text()
-    (True, '{"seed": 0}\\n', '{"se\\n')
-    """
-    path = Path(path)
-    if not path.exists():
-        return False
-    with path.open("r+b") as file, _locked(file.fileno()):
-        content = file.read()
-        end = content.rfind(b"\n") + 1
-        if end == len(content):
-            return False
-        with Path(f"{path}.torn").open("ab") as aside:
-            aside.write(content[end:] + b"\n")
-        file.truncate(end)
-    return True
+    append_line(path, json.dumps(record, allow_nan=False, ensure_ascii=False))
 
 
 def read_records(path: str | os.PathLike[str]) -> list[Record]:
     """Read all whole records; a file that does not exist has none."""
-    path = Path(path)
-    if not path.exists():
-        return []
-    records = []
-    content = path.read_bytes()
-    for number, line in enumerate(content[: content.rfind(b"\n") + 1].splitlines(), 1):
-        try:
-            records.append(json.loads(line))
-        except ValueError:
-            raise ValueError(f"{path}, line {number} is not a record; mend the file by hand or move it away.") from None
-    return records
+    return read_lines(path)
 
 
 def latest(records: Iterable[Record]) -> list[Record]:
@@ -206,21 +159,6 @@ def latest(records: Iterable[Record]) -> list[Record]:
 def find_record(path: str | os.PathLike[str], key: str) -> Record | None:
     """Find the newest record with this key in a file."""
     return next((record for record in reversed(read_records(path)) if record["key"] == key), None)
-
-
-@contextmanager
-def _locked(file: int) -> Iterator[None]:
-    """Keep other processes that append to this open file waiting, if the system can."""
-    try:
-        import fcntl
-    except ImportError:  # not on Windows, where one write at the end is the best there is
-        yield
-        return
-    fcntl.flock(file, fcntl.LOCK_EX)
-    try:
-        yield
-    finally:
-        fcntl.flock(file, fcntl.LOCK_UN)
 
 
 def _run(job: Job) -> tuple[str, Record | None]:

@@ -16,13 +16,14 @@ import numpy as np
 import pytest
 
 from bench.spies import Spy
+from dtsemnet.json_lines import mend
 from dtsemnet_paper.bench.data import load_data
 from dtsemnet_paper.bench.measures import score
 from dtsemnet_paper.bench.runs import MethodRun, execute, run_all
 from dtsemnet_paper.bench.selection import Selection
 from dtsemnet_paper.bench.splits import split_rows
 from dtsemnet_paper.bench.tables import Table, read_table
-from dtsemnet_paper.records import mend, read_records
+from dtsemnet_paper.records import read_records
 
 SPY = "bench.spies:Spy"
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dtsemnet.cli.output import print_json, remark, require, say
+from dtsemnet.cli.output import interruptible, print_json, remark, require, say
 from dtsemnet.cli.rl import RUNS, open_store
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _train(run: Run, store: ResultsStore | None, fresh: bool, checkpoint: float,
         if not has_tensorboard():
             remark("TensorBoard is not installed (pip install tensorboard); the curves are in log-*.csv alone.")
     try:
-        with _progress(hidden=quiet) as watch:
+        with interruptible(), _progress(hidden=quiet) as watch:
             return execute(run, fresh=fresh, checkpoint_minutes=checkpoint, watch=watch, store=store)
     except KeyboardInterrupt:
         after = "resumes from the last checkpoint" if run.begun() else "starts again"

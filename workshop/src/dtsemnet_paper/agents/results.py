@@ -8,10 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from dtsemnet.json_lines import read_lines
 from dtsemnet.rl.runs import RUNS, Run
-from dtsemnet.rl.training import Record, read_lines
+from dtsemnet.rl.training import Record
 from dtsemnet.tree import Model
-from dtsemnet_paper.records import append_record, find_record, latest, mend, read_records
+from dtsemnet_paper.records import append_record, find_record, latest
 
 __all__ = ["RECORDS", "ResultsFolder", "open_results", "read_results"]
 
@@ -67,7 +68,6 @@ class ResultsFolder:
             model.save(tree_file, about=run.description)
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / RECORDS
-        mend(path)
         if replace or self.find(run) is None:
             append_record(path, record)
         return record
@@ -80,4 +80,4 @@ def open_results(named: Path | None = None, runs: Path = RUNS) -> ResultsFolder:
 
 def read_results(folder: Path) -> list[Record]:
     """Read the newest record of each run."""
-    return latest(read_records(folder / RECORDS))
+    return latest(read_lines(folder / RECORDS))

@@ -1,0 +1,79 @@
+"""The file of a checkpoint: named arrays and one JSON text in a numpy archive, without pickled objects.
+
+Reading runs no code from the file. A file that is empty, torn, changed by hand or no archive at all gives one
+``ValueError`` that names it and the way out; the check sums of the archive find a flipped bit.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.lib.npyio import NpzFile
+
+from dtsemnet.arrays import Array
+from dtsemnet.files import open_atomically
+
+__all__ = ["read_archive", "unreadable", "write_archive"]
+
+TEXT = "text"
+"""Name of the member that holds the JSON text."""
+
+
+def write_archive(path: str | PathLike[str], text: Any, arrays: Mapping[str, Array]) -> None:
+    """Write plain values and arrays in one durable step; the folder is made if needed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_archive(f"{folder}/run.npz", {"epoch": 3}, {"weight": np.ones(2)})
+    ...     read_archive(f"{folder}/run.npz")
+    ({'epoch': 3}, {'weight': array([1., 1.])})
+    """
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    with open_atomically(path) as stream:
+        np.savez(stream, allow_pickle=False, **{TEXT: np.array(json.dumps(text))}, **arrays)
+
+
+def read_archive(path: str | PathLike[str]) -> tuple[Any, dict[str, Array]]:
+    """Read what :func:`write_archive` wrote.
+
+    Raises
+    ------
+    ValueError
+        If the file is anything else.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            if not isinstance(archive, NpzFile):
+                raise ValueError("it holds a single array")
+            arrays = {name: archive[name] for name in archive.files}
+        return json.loads(str(arrays.pop(TEXT))), arrays
+    except (
+        BadZipFile,
+        EOFError,
+        KeyError,
+        NotImplementedError,
+        RuntimeError,
+        TypeError,
+        ValueError,
+        zlib.error,
+    ) as error:
+        raise unreadable(path, error) from error
+    except MemoryError:
+        raise MemoryError(f"checkpoint {path} does not fit into the memory that is left.") from None
+
+
+def unreadable(path: str | PathLike[str], error: object) -> ValueError:
+    """Make the error for a checkpoint whose content is not what it must be."""
+    return ValueError(
+        f"checkpoint {path} cannot be read ({type(error).__name__}: {error}); it is torn, or was changed or written "
+        "by something else. Delete it to start anew."
+    )

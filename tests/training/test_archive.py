@@ -1,0 +1,69 @@
+"""The file of a checkpoint: what is written comes back, and anything else is one error that names it."""
+
+import io
+import pickle
+import zipfile
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from dtsemnet.training.archive import read_archive, write_archive
+
+
+def whole(folder):
+    path = folder / "run.npz"
+    write_archive(path, {"epoch": 3}, {"state/w": np.arange(400.0), "best/w": np.zeros((0, 2))})
+    return path
+
+
+def test_what_is_written_comes_back(tmp_path):
+    text, arrays = read_archive(whole(tmp_path / "deep"))
+    assert text == {"epoch": 3}
+    assert_array_equal(arrays["state/w"], np.arange(400.0))
+    assert arrays["best/w"].shape == (0, 2)
+
+
+@pytest.mark.parametrize("share", [0, 0.01, 0.3, 0.7, 0.99])
+def test_an_empty_or_torn_file_is_one_error_that_names_the_way_out(share, tmp_path):
+    path = whole(tmp_path)
+    content = path.read_bytes()
+    path.write_bytes(content[: int(share * len(content))])
+    with pytest.raises(ValueError, match=r"checkpoint .*run\.npz cannot be read .*Delete it to start anew"):
+        read_archive(path)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_flipped_bit_is_found_or_harmless(seed, tmp_path):
+    path, rng = whole(tmp_path), np.random.default_rng(seed)
+    content = bytearray(path.read_bytes())
+    content[rng.integers(len(content))] ^= 1 << rng.integers(8)
+    path.write_bytes(content)
+    try:
+        text, arrays = read_archive(path)
+    except ValueError as error:
+        assert "cannot be read" in str(error)  # noqa: PT017 - or it was in a date, which nobody reads
+    else:
+        assert text == {"epoch": 3}
+        assert_array_equal(arrays["state/w"], np.arange(400.0))
+
+
+def other_files():
+    array = io.BytesIO()
+    np.save(array, np.zeros(3))
+    objects = io.BytesIO()
+    np.savez(objects, text=np.array([object()]))
+    empty = io.BytesIO()
+    zipfile.ZipFile(empty, "w").close()
+    return {
+        "text": b"hello", "pickle": pickle.dumps({"run": 1}), "array": array.getvalue(), "objects": objects.getvalue(),
+        "empty archive": empty.getvalue(),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("content", other_files().values(), ids=other_files())
+def test_another_file_is_refused(content, tmp_path):
+    path = tmp_path / "run.npz"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"run\.npz cannot be read"):
+        read_archive(path)
