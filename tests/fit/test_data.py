@@ -20,8 +20,8 @@ def contents(sample):
 
 def test_merging_adds_the_weights_of_equal_rows_and_drops_rows_without_weight():
     X = np.array([[1.0, 2.0], [1.0, 2.0], [1.0, 2.0], [5.0, 6.0], [7.0, 8.0]])
-    merged = merge(X, np.array([0, 0, 1, 0, 1]), np.array([1.0, 2.5, 1.0, 0.0, 4.0]))
-    assert sorted(contents(merged)) == [[1, 2, 0, 3.5], [1, 2, 1, 1], [7, 8, 1, 4]]
+    merged = merge(X, np.array([0, 0, 1, 0, 1]), np.array([1.0, 2.0, 1.0, 0.0, 4.0]))
+    assert sorted(contents(merged)) == [[1, 2, 0, 3], [1, 2, 1, 1], [7, 8, 1, 4]]
     assert merged.X is X, "nothing is copied"
 
 
