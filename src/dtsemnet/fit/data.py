@@ -6,8 +6,8 @@ without weight are dropped, equal rows (same x, same y) are merged and their
 weights added, and the result is sorted in an order that depends on the content
 alone. Splits, batches and starts then work on the merged rows.
 
-Only ratios of weights count. Merged weights are whole numbers of copies if all are
-multiples of the smallest, else they have mean 1 (:func:`in_rows`). Ridge penalties, which
+Only ratios of weights count. Merged weights are whole numbers of copies if there is a
+unit that makes them so, else they have mean 1 (:func:`in_rows`). Ridge penalties, which
 are counted in rows, then mean the same in any unit of the weights.
 
 X is not copied: a sample points into the caller's array.
@@ -139,23 +139,37 @@ def merge(X: Array, y: Array, weight: Floats, unit: float | None = None) -> Samp
 def in_rows(weight: Floats) -> tuple[Floats, float]:
     """Express positive weights in rows, and return the weight of one row.
 
-    If all weights are multiples of the smallest, they become these whole numbers: a weight of 2 stays two copies, in
-    any unit. Else they get mean 1.
+    If all weights are multiples of a common unit, they become these whole numbers: weights of 2 and 3 stay two and
+    three copies, in any unit. Else they get mean 1.
 
     Examples
     --------
     >>> in_rows(np.array([0.5, 1.0, 2.0]))
     (array([1., 2., 4.]), 0.5)
-    >>> in_rows(np.array([1.0, 1.75, 3.25]))[1]
-    2.0
+    >>> in_rows(np.array([0.75, np.pi, np.e]))[0].mean().round(9)
+    np.float64(1.0)
     """
     if not len(weight):
         return weight, 1.0
-    copies = _copies(weight)
-    if copies is not None:
-        return copies.astype(np.float64), float(weight.min())
+    unit = _common_unit(weight, _most_copies(len(weight)))
+    if unit is not None:
+        return np.round(weight / unit), unit
     mean = float(weight.mean())
     return weight / mean, mean
+
+
+def _common_unit(weight: Floats, most: int) -> float | None:
+    """The largest unit that all weights are multiples of, if they are not more than ``most`` units in all."""
+    total, unit = float(weight.sum()), float(weight.min())
+    for value in np.unique(weight).tolist():
+        # Euclid's algorithm; remainders of this size are rounding.
+        larger, smaller = value, unit
+        while smaller > 1e-9 * value:
+            larger, smaller = smaller, abs(larger - round(larger / smaller) * smaller)
+        unit = larger
+        if not total <= most * unit:
+            return None
+    return unit
 
 
 def _copies(weight: Floats) -> Ints | None:
@@ -163,9 +177,13 @@ def _copies(weight: Floats) -> Ints | None:
     with np.errstate(over="ignore", invalid="ignore"):
         multiple = weight / weight.min()
         whole = np.round(multiple)
-        if not whole.sum() <= 10 * len(weight) + 10 * MOST_CROSS_ROWS or np.abs(multiple - whole).max() > 1e-9:
+        if not whole.sum() <= _most_copies(len(weight)) or np.abs(multiple - whole).max() > 1e-9:
             return None
     return whole.astype(np.int64)
+
+
+def _most_copies(n_rows: int) -> int:
+    return 10 * n_rows + 10 * MOST_CROSS_ROWS
 
 
 def without_overflow(weight: Floats) -> tuple[Floats, float]:
