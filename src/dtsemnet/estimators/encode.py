@@ -190,7 +190,8 @@ def _row_in_words(X: Any, row: int) -> str:
     """A row as its user finds it again: by its label in a pandas data frame whose rows are not counted from 0."""
     index = getattr(X, "index", None)
     if hasattr(X, "columns") and index is not None and index[row] != row:
-        return f"the row with index {index[row]!r}"
+        label = index[row]
+        return f"the row with index {label.item() if isinstance(label, np.generic) else label!r}"
     return f"row {row}"
 
 
