@@ -4,7 +4,17 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from dtsemnet.fit.data import MIN_ROWS, Sample, Scaling, TrainingData, merge, set_aside, split
+from dtsemnet.fit.data import (
+    MIN_ROWS,
+    Sample,
+    Scaling,
+    TrainingData,
+    far_limits,
+    in_rows,
+    merge,
+    set_aside,
+    split,
+)
 
 
 def sample_of(X, y=None, weight=None):
@@ -20,8 +30,8 @@ def contents(sample):
 
 def test_merging_adds_the_weights_of_equal_rows_and_drops_rows_without_weight():
     X = np.array([[1.0, 2.0], [1.0, 2.0], [1.0, 2.0], [5.0, 6.0], [7.0, 8.0]])
-    merged = merge(X, np.array([0, 0, 1, 0, 1]), np.array([1.0, 2.5, 1.0, 0.0, 4.0]))
-    assert sorted(contents(merged)) == [[1, 2, 0, 3.5], [1, 2, 1, 1], [7, 8, 1, 4]]
+    merged = merge(X, np.array([0, 0, 1, 0, 1]), np.array([1.0, 2.0, 1.0, 0.0, 4.0]))
+    assert sorted(contents(merged)) == [[1, 2, 0, 3], [1, 2, 1, 1], [7, 8, 1, 4]]
     assert merged.X is X, "nothing is copied"
 
 
@@ -108,3 +118,54 @@ def test_targets_are_scaled_by_weight_and_constant_ones_by_1():
     assert_allclose(center, [3.75, 4])
     assert_allclose(scale, [np.sqrt(np.average((y[:, 0] - 3.75) ** 2, weights=[1, 1, 2])), 4])
     assert_allclose(np.average(data.standardise(y)[:, 0], weights=sample.weight), 0, atol=1e-15)
+
+
+def test_weights_are_counted_in_rows():
+    for weight in ([1, 2, 4], [2, 3, 7], [3, 3, 9]):
+        for unit in (1.0, 0.1, 1 / 3, 2.0**-1000, 1e300):
+            rows, one = in_rows(np.array(weight) * unit)
+            assert_array_equal(rows, np.array(weight) / np.gcd.reduce(weight))
+            assert_allclose(one, np.gcd.reduce(weight) * unit)
+    rows, one = in_rows(np.array([1e-300, 1.0, np.pi]))
+    assert_allclose(rows.mean(), 1)
+    assert_allclose(rows * one, [1e-300, 1.0, np.pi])
+
+
+def test_far_values_are_clipped_in_training_alone():
+    rng = np.random.default_rng(0)
+    sample = sample_of(rng.normal(5, 2, (500, 3)))
+    sample.X[3, 1] = -1e300
+    scaling = Scaling.of(sample)
+    scaled = scaling.apply(sample, np.float64)
+    assert np.abs(scaled).max() < 25
+    assert 0.5 < np.delete(scaled[:, 1], 3).std() < 1
+    assert scaling.apply(sample, np.float64, clips=False)[3, 1] < -1e299
+    others = Scaling.of(sample_of(np.delete(sample.X, 1, axis=1)))
+    assert_array_equal(scaling.center[[0, 2]], others.center)
+    assert_array_equal(scaling.factor[[0, 2]], others.factor)
+    weight, bias = scaling.fold(np.array([[0.0, 1.0, 0.0, 0.0]]))
+    assert_allclose((sample.X @ weight.T + bias)[:3, 0], scaled[:3, 1])
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        (np.arange(10_000) == 7).astype(float),
+        np.where(np.arange(10_000) % 300 == 0, 40.0, 0.0),
+        np.random.default_rng(0).poisson(0.02, 10_000).astype(float),
+        np.random.default_rng(0).lognormal(0, 2, 10_000),
+        np.random.default_rng(0).standard_t(3, 10_000),
+        np.array([0.0, 1.0, 1e9]),
+    ],
+    ids=["rare event", "sparse", "counts", "heavy tail", "Student", "few rows"],
+)
+def test_honest_columns_are_not_clipped(column):
+    assert Scaling.of(sample_of(column[:, None])).limits is None
+
+
+def test_far_limits_know_copies_by_their_weights():
+    rng = np.random.default_rng(0)
+    values, weight = np.append(rng.normal(size=60), 1e6), rng.integers(1, 4, 61).astype(float)
+    weight[-1] = 1
+    assert far_limits(values, weight) == far_limits(np.repeat(values, weight.astype(int)), np.ones(int(weight.sum())))
+    assert far_limits(values, weight)[1] < 100

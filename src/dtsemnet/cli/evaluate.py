@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dtsemnet.cli.output import ModelArgument, TargetOption, columns, counted, number, print_json, remark, say
+from dtsemnet.cli.output import ModelArgument, TargetOption, columns, counted, listed, number, print_json, remark, say
 
 if TYPE_CHECKING:
     from dtsemnet.arrays import Floats, Ints
@@ -103,6 +103,11 @@ def _score_classes(model: Any, table: Any) -> dict[str, Any]:
     assert survey.target is not None
     assert survey.n_correct is not None
     codes, predicted = survey.target[:, 0], survey.prediction[:, 0]
+    if (codes < 0).all():
+        raise ValueError(
+            f"the target holds none of the classes of the model, {listed(map(str, model.class_names))}, but values "
+            f"such as {table.y[0]!r}; name the column with the classes by --target."
+        )
     if (codes < 0).any():
         n_unknown = counted(int((codes < 0).sum()), "row")
         remark(f"{n_unknown} of classes unknown to the model: counted as errors, left out of the log loss.")

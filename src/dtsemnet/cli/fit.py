@@ -48,7 +48,7 @@ def run(
     task: Annotated[
         Literal["auto", "classification", "regression"], typer.Option(help="auto: decided by the target.")
     ] = "auto",
-    seed: Annotated[int, typer.Option(help="Same seed, same tree, to the bit.", min=0, metavar="N")] = 0,
+    seed: Annotated[int, typer.Option(help="Same seed, same tree, to the bit.", min=0, max=2**32 - 1, metavar="N")] = 0,
     test: Annotated[
         Path | None,
         typer.Option(help="File of test rows; all rows of DATA are then used for training.", metavar="FILE"),
@@ -88,6 +88,8 @@ def run(
     their own. A fifth of the rows is held out for the scores, which are shown beside those of CART of the same depth.
     """
     check_output(out, force=force)
+    if jobs == 0:
+        raise typer.BadParameter("--jobs must be a number of starts, or -1 for one per core; got 0.")
     with interruptible():  # from here on: a Ctrl-C during the imports ends the command as one during the fit does
         from dtsemnet.cli.tables import read_split_table
 

@@ -41,6 +41,12 @@ MOST_CLASSES = 20
 MOST_CATEGORIES = 1000
 """A column of text with more distinct values than this is left out."""
 
+MOST_UNPACKED = 2**28, 50
+"""A packed table may unpack to this many bytes, or to this many times its size if that is more."""
+
+MOSTLY_NUMBERS = 0.9
+"""A column of text with this share of numbers is probably one of numbers with slips of the pen."""
+
 DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([ T]\d.*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}( \d.*)?")
 
 
@@ -136,8 +142,11 @@ def read_table(path: Path, *, text: Iterable[str] = ()) -> Any:
             frame = _read_csv(pandas, path, dict.fromkeys(text, str))
         else:
             raise ValueError("the ending must be .csv, .tsv, .txt, .parquet or .pq")
-    except (ValueError, OSError, ImportError, pandas.errors.ParserError) as error:
-        raise ValueError(f"data file {quoted(path)} cannot be read: {error}.".replace("..", ".")) from error
+    except UnicodeDecodeError as error:
+        raise ValueError(f"data file {quoted(path)} cannot be read: {error}; save it as UTF-8 text.") from error
+    except (ValueError, OSError, ImportError, EOFError, pandas.errors.ParserError) as error:
+        reason = str(error).strip().rstrip(".")
+        raise ValueError(f"data file {quoted(path)} cannot be read: {reason}.") from error
     frame.columns = [str(name) for name in frame.columns]
     if not len(frame):
         raise ValueError(f"data file {quoted(path)} has a header but no rows.")
@@ -152,7 +161,9 @@ def _read_csv(pandas: Any, path: Path, dtype: dict[str, type]) -> Any:
         head = source.readline()
         source.seek(0)
     else:
-        opened: Any = gzip.open if path.suffix == ".gz" else open
+        if path.suffix.lower() == ".gz":
+            _check_unpacked(path)
+        opened: Any = gzip.open if path.suffix.lower() == ".gz" else open
         with opened(path, "rt", encoding="utf-8-sig") as stream:
             head = stream.readline()
     separator = max(",;\t|", key=head.count)
@@ -160,6 +171,22 @@ def _read_csv(pandas: Any, path: Path, dtype: dict[str, type]) -> Any:
     old = tuple(int(part) for part in pandas.__version__.split(".")[:2]) < (3, 1)
     exact = {"float_precision": "round_trip"} if old else {}
     return pandas.read_csv(source, sep=separator, dtype=dtype, encoding="utf-8-sig", low_memory=False, **exact)
+
+
+def _check_unpacked(path: Path) -> None:
+    """Refuse a packed table that would fill the memory: a file of a megabyte can unpack to a gigabyte."""
+    packed, (least, factor), unpacked = path.stat().st_size, MOST_UNPACKED, 0
+    limit = max(least, factor * packed)
+    if packed * 1032 <= limit:  # deflate packs no tighter
+        return
+    with gzip.open(path, "rb") as stream:
+        while part := stream.read(2**20):
+            unpacked += len(part)
+            if unpacked > limit:
+                raise ValueError(
+                    f"it unpacks to more than {limit / 1e6:,.0f} MB, {limit // packed} times its size; if it is "
+                    f"meant to, unpack it first by: gunzip {path}"
+                )
 
 
 def take_target(frame: Any, target: str | None) -> tuple[Any, Any, tuple[str, ...]]:
@@ -175,6 +202,7 @@ def take_target(frame: Any, target: str | None) -> tuple[Any, Any, tuple[str, ..
         if not len(frame):
             raise ValueError(f"--target {quoted(target)} is empty in every row.")
     y = frame[target].infer_objects()
+    _refuse_infinite(frame[[target]], "--target")
     return frame.drop(columns=target), _plain_target(y), remarks
 
 
@@ -225,6 +253,9 @@ def prepare(frame: Any, *, drop: Sequence[str] = ()) -> tuple[Any, tuple[str, ..
     frame, remarks = frame.drop(columns=list(drop)).copy(), []
     for name in list(frame.columns):
         useless = _useless(name, frame[name])
+        slip = _slip_of_the_pen(frame[name])
+        if slip:
+            remarks.append(f"column {quoted(name)} would hold numbers but for {slip}, and is read as text.")
         if useless:
             remarks.append(f"column {quoted(name)} left out: {useless}.")
             del frame[name]
@@ -235,6 +266,7 @@ def prepare(frame: Any, *, drop: Sequence[str] = ()) -> tuple[Any, tuple[str, ..
             remarks.append(f"column {quoted(name)} looks like an identifier; leave it out by --drop {quoted(name)}.")
     if not len(frame.columns):
         raise ValueError("no column is left to predict from: " + " ".join(remarks))
+    _refuse_infinite(frame, "column")
     return frame, tuple(remarks)
 
 
@@ -245,7 +277,19 @@ def pick(frame: Any, names: Sequence[str], path: Path) -> Any:
         raise ValueError(
             f"{path} has no column {quoted(absent[0])}, which the tree reads; it has {listed(frame.columns)}."
         )
+    _refuse_infinite(frame[list(names)], f"{path}: column")
     return frame[list(names)]
+
+
+def _refuse_infinite(frame: Any, what: str) -> None:
+    """Refuse infinite numbers, and name the row as it is counted in the file."""
+    for name in frame.columns:
+        if frame[name].dtype.kind == "f" and np.isinf(values := frame[name].to_numpy()).any():
+            row = int(np.flatnonzero(np.isinf(values))[0])
+            raise ValueError(
+                f"{what} {quoted(name)} holds {values[row]} in row {frame.index[row]}, counted from 0 below the header;"
+                " leave the cell empty if the number is not known."
+            )
 
 
 def _useless(name: str, values: Any) -> str:
@@ -265,6 +309,18 @@ def _useless(name: str, values: Any) -> str:
         if many and not DATE.fullmatch(str(known.iloc[0])):
             return f"{n_values:,} different texts in {counted(len(known), 'row')}"
     return ""
+
+
+def _slip_of_the_pen(values: Any) -> str:
+    """Name a text in a column that otherwise holds numbers; empty if there is none, or many."""
+    if not _is_text(values) or str(values.dtype) == "category":
+        return ""
+    pandas = require("pandas", extra="data", verb="reading a table")
+    known = values.dropna()
+    wrong = known[pandas.to_numeric(known, errors="coerce").isna()]
+    if not len(wrong) or len(wrong) > (1 - MOSTLY_NUMBERS) * len(known):
+        return ""
+    return f"{quoted(wrong.iloc[0])} in row {wrong.index[0]}"
 
 
 def _is_text(values: Any) -> bool:

@@ -16,18 +16,24 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils import assert_all_finite, check_random_state
+from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    check_array,
-    check_consistent_length,
-    check_is_fitted,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
 from dtsemnet.arrays import Array, Bools, Floats, Ints
 from dtsemnet.estimators import persistence
+from dtsemnet.estimators.checks import (
+    TRAINING,
+    VALIDATION,
+    Names,
+    check_coverage,
+    check_device,
+    check_length,
+    class_factors,
+    naming,
+    read_seed,
+    read_weight,
+)
 from dtsemnet.estimators.encode import add_fills, as_table, check_rows, fit_encoder
 from dtsemnet.estimators.persistence import Rule, check_parameters
 from dtsemnet.fit.conformal import CrossFit
@@ -37,6 +43,7 @@ from dtsemnet.fit.leaves import constant_tree, count_rows
 from dtsemnet.fit.tasks import Candidate, Task
 from dtsemnet.training import History, Phase
 from dtsemnet.tree import Encoder, Identity, MarginProbability, Model, Tree
+from dtsemnet.tree.encoder import is_missing
 
 __all__ = ["TreeClassifier", "TreeEstimator", "TreeRegressor", "initial_tree"]
 
@@ -52,6 +59,9 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     feature_names_in_: Array
     n_features_in_: int
     _leaf_weight: Floats
+    """Weight of the training rows in each leaf, in units of one row."""
+    _weight_unit: float | None = None
+    """The weight of one row in the first fit, for the weights of ``partial_fit``; None if a file was loaded."""
     _importance: Floats
     _scaling: Scaling | None
     _probability: MarginProbability | None = None
@@ -78,10 +88,11 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         return data.is_constant
 
     @abstractmethod
-    def _encode_y(self, y: Any, *, reset: bool) -> Array:
+    def _encode_y(self, y: Any, *, reset: bool, name: str = "y") -> Array:
         """Check targets and turn them into class codes, or into a matrix of float64.
 
-        A new fit (``reset``) sets the classes or the number of outputs; else y must agree with them.
+        A new fit (``reset``) sets the classes or the number of outputs; else y must agree with them. ``name`` is what
+        the user calls the targets.
         """
 
     def _weigh(self, y: Array, weight: Floats) -> Floats:
@@ -124,16 +135,18 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def _fit(self, X: Any, y: Any, sample_weight: Any, validation: tuple[Any, Any, Any], classes: Any = ()) -> Self:
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        seed = read_seed(self.random_state)
+        if getattr(self, "engine", None) == "torch":
+            check_device(self.device)
         previous = getattr(self, "model_", None) if getattr(self, "warm_start", False) else None
         encoder, rows = self._new_encoder(X) if previous is None else (previous.encoder, self._encoded(X))
-        sample = self._sample(rows, y, sample_weight, "sample_weight", reset=True, classes=classes)
+        sample = self._sample(rows, y, sample_weight, reset=True, classes=classes)
         scaling = Scaling.of(sample)
         if previous is None and self.missing == "indicator":
             encoder = add_fills(encoder, scaling.center)
         held = self._validation(encoder, *validation)
         previous_tree = None if previous is None else previous.tree
         data = TrainingData(sample, held, encoder.feature_names, self._class_names(), scaling, previous_tree)
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         tree = self._fit_tree(data, np.random.default_rng(seed))
         self._set_fitted(encoder, tree, data)
         return self
@@ -143,6 +156,7 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         probability = self._probability if getattr(self, "probability", "leaf") == "margin" else None
         self.model_ = Model(encoder, tree, Identity(), probability)
         self._scaling = data.scaling
+        self._weight_unit = data.sample.unit
         self._leaf_weight = count_rows(tree, data.sample)
         self._importance = _importance(tree, self._leaf_weight, data.scaling, encoder)
 
@@ -161,20 +175,20 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             raise ValueError(f"Found array with {len(rows)} sample(s) while a minimum of 2 is required to fit a tree.")
         return encoder, rows
 
-    def _checked(self, X: Any, encoder: Encoder | None = None) -> Array:
+    def _checked(self, X: Any, encoder: Encoder | None = None, name: str = "X") -> Array:
         """Check rows against the columns of the fit; the result is what the encoder reads."""
         if encoder is None:
             check_is_fitted(self, "model_")
             encoder = self.model_.encoder
-        X = as_table(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        return check_rows(encoder, X, self)
+        X = as_table(X, name)
+        with naming(name, "must have the columns of the fit"):
+            validate_data(self, X, reset=False, skip_check_array=True)
+        return check_rows(encoder, X, self, name)
 
     def _conformal(self, coverage: float, caller: str) -> CrossFit:
         """Trees for intervals and sets; raise if the fit has none."""
         check_is_fitted(self, "model_")
-        if not 0 < coverage < 1:
-            raise ValueError(f"coverage must lie between 0 and 1, such as 0.9, got {coverage!r}.")
+        check_coverage(coverage)
         if self._cross_fit is None:
             raise ValueError(
                 f"{caller} needs trees that were judged by rows they had not seen, but this fit has none; fit at least "
@@ -188,27 +202,35 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         return self.model_.transform(rows)
 
     def _validation(self, encoder: Encoder, X: Any, y: Any, sample_weight: Any) -> Sample | None:
-        if X is None and y is None:
+        if X is None and y is None and sample_weight is None:
             return None
         if X is None or y is None:
-            raise ValueError("X_val and y_val go together: pass both, or neither.")
-        return self._sample(encoder.transform(self._checked(X, encoder)), y, sample_weight, "sample_weight_val")
+            raise ValueError("X_val and y_val go together: pass both, or neither; sample_weight_val needs both.")
+        return self._sample(encoder.transform(self._checked(X, encoder, VALIDATION.X)), y, sample_weight, VALIDATION)
 
     def _sample(
-        self, rows: Array, y: Any, sample_weight: Any, name: str, *, reset: bool = False, classes: Any = ()
-    ) -> Sample:
+        self, rows: Array, y: Any, sample_weight: Any, names: Names = TRAINING, *, reset: bool = False,
+        classes: Any = (), unit: float | None = None,
+    ) -> Sample:  # fmt: skip
         """Merge encoded rows with their targets and weights.
 
-        ``name`` is what the user calls the weights; ``classes`` are those of a new fit beside those in y.
+        ``names`` is what the user calls them; ``classes`` are all classes of a new fit, if they were given; ``unit``
+        is the weight of one row, if it is known.
         """
-        check_consistent_length(rows, y)
-        given = np.concatenate([np.asarray(classes), np.ravel(y)]) if len(classes) else y
-        codes = self._encode_y(given, reset=reset)[len(classes) :]
-        return merge(rows, codes, self._weigh(codes, read_weight(sample_weight, len(rows), name)))
+        check_length(y, len(rows), names)
+        if len(classes):
+            self._encode_y(classes, reset=reset)
+        codes = self._encode_y(y, reset=reset and not len(classes), name=names.y)
+        weight = self._weigh(codes, read_weight(sample_weight, len(rows), names.weight))
+        sample = merge(rows, codes, weight, unit)
+        if not np.isfinite(sample.weight).all():
+            raise ValueError(f"{names.weight} must be of the size of the weights of the first fit, got {weight.max()}.")
+        return sample
 
     def _learn_more(self, X: Any, y: Any, sample_weight: Any, phase: Phase, l1: float) -> None:
         """Train the tree for one epoch on more rows, and update its leaves (``partial_fit``)."""
-        sample, model = self._sample(self._encoded(X), y, sample_weight, "sample_weight"), self.model_
+        model = self.model_
+        sample = self._sample(self._encoded(X), y, sample_weight, unit=self._weight_unit)
         if model.tree.n_splits == 0:
             return
         scaling = Scaling.of(sample) if self._scaling is None else self._scaling
@@ -309,39 +331,36 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
     classes_: Array
     class_weight: Any = None
 
-    def _encode_y(self, y: Any, *, reset: bool) -> Array:
-        y = column_or_1d(y, warn=True)
-        assert_all_finite(y, input_name="y")
-        check_classification_targets(y)
+    def _encode_y(self, y: Any, *, reset: bool, name: str = "y") -> Array:
+        with naming(name, "must hold one class for each row"):
+            y = column_or_1d(y, warn=True)
+            missing = np.flatnonzero(is_missing(y))
+            if len(missing) and y.dtype.kind == "O":
+                raise ValueError(f"{name} is missing in row {missing[0]}; leave such rows out.")
+            assert_all_finite(y, input_name=name)
+            check_classification_targets(y)
         if reset:
             self.classes_, codes = np.unique(y, return_inverse=True)
             return codes.astype(np.int64)
         codes = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
         unknown = self.classes_[codes] != y
         if unknown.any():
-            raise ValueError(
-                f"y holds {np.asarray(y)[unknown][0]!r}, which is none of the classes {self.classes_.tolist()}."
-            )
+            stranger = np.asarray(y)[unknown][:1].tolist()[0]
+            raise ValueError(f"{name} holds {stranger!r}, which is none of the classes {self.classes_.tolist()}.")
         return codes.astype(np.int64)
 
     def _weigh(self, y: Array, weight: Floats) -> Floats:
         if self.class_weight is None:
             return weight
-        factor = np.ones(len(self.classes_))
-        if isinstance(self.class_weight, str):
-            if self.class_weight != "balanced":
-                raise ValueError(f"class_weight must be a dict, 'balanced' or None, got {self.class_weight!r}.")
-            total = np.bincount(y, weight, len(self.classes_))
-            factor = np.where(total > 0, weight.sum() / (np.count_nonzero(total) * np.maximum(total, 1e-300)), 0.0)
-        else:
-            for label, class_weight in dict(self.class_weight).items():
-                code = np.flatnonzero(self.classes_ == label)
-                if not len(code):
-                    raise ValueError(
-                        f"class_weight names {label!r}, which is none of the classes {self.classes_.tolist()}."
-                    )
-                factor[code] = class_weight
-        return weight * factor[y]
+        factor = class_factors(self.class_weight, self.classes_, y, weight)
+        with np.errstate(over="ignore", under="ignore"):
+            weighed = weight * factor[y]
+        if not np.isfinite(weighed).all() or not weighed.any():
+            raise ValueError(
+                "class_weight times sample_weight is out of the range of float64; divide either by a constant, which "
+                "changes nothing else."
+            )
+        return weighed
 
     def _class_names(self) -> tuple[Any, ...]:
         return tuple(
@@ -402,11 +421,16 @@ class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
 
     _n_outputs: int
 
-    def _encode_y(self, y: Any, *, reset: bool) -> Array:
-        targets = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y", estimator=self)
+    def _encode_y(self, y: Any, *, reset: bool, name: str = "y") -> Array:
+        with naming(name):
+            if getattr(getattr(y, "dtype", None), "kind", "") in ("m", "M"):
+                raise ValueError(f"{name} holds dates or times ({y.dtype}); turn them into numbers.")
+            targets = check_array(y, dtype=np.float64, ensure_2d=False, input_name=name, estimator=self)
         matrix: Array = targets.reshape(-1, 1) if targets.ndim == 1 else targets
         if not reset and matrix.shape[1] != self._n_outputs:
-            raise ValueError(f"y has {matrix.shape[1]} outputs, but this estimator was fitted on {self._n_outputs}.")
+            raise ValueError(
+                f"{name} has {matrix.shape[1]} outputs, but this estimator was fitted on {self._n_outputs}."
+            )
         self._n_outputs = matrix.shape[1]
         return matrix
 
@@ -454,31 +478,16 @@ def initial_tree(given: Any, data: TrainingData) -> Tree | None:
         return None
     given = getattr(given, "model_", given)
     given = given.tree if isinstance(given, Model) else given
-    tree = given if isinstance(given, Tree) else Tree.from_sklearn(given)
+    with naming("init", "must be a Tree, a Model or a fitted decision tree"):
+        tree = given if isinstance(given, Tree) else Tree.from_sklearn(given)
     if tree.n_features != data.n_features:
         raise ValueError(
             f"init reads {tree.n_features} features, but X has {data.n_features} (after encoding); "
             "fit the initial tree on the same columns."
         )
+    if data.class_names is None and not tree.is_classifier and tree.n_outputs != data.n_outputs:
+        raise ValueError(f"init has {tree.n_outputs} outputs, but y has {data.n_outputs}; fit it on the same targets.")
     return tree
-
-
-def read_weight(weight: Any, n_rows: int, name: str) -> Floats:
-    """Check the weights of rows; None means 1 each."""
-    if weight is None:
-        return np.ones(n_rows)
-    array = np.asarray(weight, dtype=np.float64)
-    if array.ndim == 0:
-        array = np.full(n_rows, float(array))
-    if array.shape != (n_rows,):
-        raise ValueError(f"{name} must have shape ({n_rows},), one weight for each row, got {array.shape}.")
-    if not np.isfinite(array).all() or (array < 0).any():
-        raise ValueError(
-            f"{name} must be finite and not negative; found {array[~(np.isfinite(array) & (array >= 0))][0]}."
-        )
-    if not (array > 0).any():
-        raise ValueError(f"{name} is zero for every row: nothing is left to fit.")
-    return array
 
 
 def _importance(tree: Tree, leaf_weight: Floats, scaling: Scaling, encoder: Encoder) -> Floats:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from dtsemnet.estimators.base import TreeClassifier, initial_tree
+from dtsemnet.estimators.checks import RULES
 from dtsemnet.estimators.persistence import Rule, check_parameters, one_of
 from dtsemnet.estimators.pruning import PrunableEstimator
 from dtsemnet.fit.class_task import ClassTask
@@ -129,7 +130,7 @@ class DTSemNetClassifier(TreeClassifier, PrunableEstimator):
     True
     """
 
-    _legal: ClassVar[dict[str, Rule]] = {"training": one_of(*CLASSIFICATION_RECIPES)}
+    _legal: ClassVar[dict[str, Rule]] = RULES | {"training": one_of(*CLASSIFICATION_RECIPES)}
     _task_class: type[ClassTask] = ClassTask
 
     def __init__(

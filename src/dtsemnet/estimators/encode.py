@@ -7,6 +7,10 @@ second feature is 1 if the number is missing. If the first missing value of a co
 comes at prediction, no tree has learned what it means: the training mean or the
 most frequent category takes its place, and a warning says so. The encoder is part
 of the model: it is saved, shown and exported with the tree.
+
+Numbers in a range where float64 has too few digits or too small an exponent for the
+weights of a tree (an offset of 1e12 standard deviations, values of 1e-310 or 1e308) are
+moved to an ordinary range first, by the affine map of their column (:func:`_conditioned`).
 """
 
 from __future__ import annotations
@@ -18,10 +22,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 import scipy.sparse
-from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import check_array
 
 from dtsemnet.arrays import Array, Floats, Ints
+from dtsemnet.estimators.checks import naming, short
+from dtsemnet.fit.data import far_limits
 from dtsemnet.tree import Column, Encoder
 from dtsemnet.tree.encoder import as_array, is_missing
 
@@ -33,21 +38,32 @@ MAX_CATEGORIES = 1000
 _SHOWN = 20  # columns that a warning names
 
 
-def as_table(X: Any) -> Any:
-    """Return a data frame as it is, and anything else as an array of two dimensions."""
+def as_table(X: Any, name: str = "X") -> Any:
+    """Return a data frame as it is, and anything else as an array of two dimensions; ``name`` is for errors."""
     if scipy.sparse.issparse(X):
         raise TypeError(
-            "Sparse data was passed for X, but dense data is required. Use '.toarray()' to convert to a dense "
+            f"Sparse data was passed for {name}, but dense data is required. Use '.toarray()' to convert to a dense "
             "numpy array, or sklearn's TruncatedSVD to reduce the number of columns first."
         )
+    if isinstance(X, np.ma.MaskedArray):
+        raise TypeError(f"{name} is a masked array, whose mask would be lost; pass {name}.filled(np.nan).")
     if hasattr(X, "columns"):
+        names = [str(column) for column in X.columns]
+        twice = [column for k, column in enumerate(names) if column in names[:k]] if len({*names}) < len(names) else []
+        if twice:
+            raise ValueError(f"{name} has two columns named {twice[0]!r}; rename one.")
+        for column, dtype in zip(names, X.dtypes):
+            _refuse_dates(f"column {column!r}", str(dtype))
         return X
-    array = as_array(X)
+    with naming(name, "must be a table of numbers, rows of equal length"):
+        array = as_array(X)
     if array.ndim != 2:
+        given = f", from {type(X).__name__}" if array.ndim == 0 else ""
         raise ValueError(
-            f"Expected 2D array, got {array.ndim}D array instead. Reshape your data using X.reshape(-1, 1) if it has "
-            "a single feature or X.reshape(1, -1) if it is a single row."
+            f"Expected 2D array for {name}, got {array.ndim}D array instead{given}. Reshape your data using "
+            f"{name}.reshape(-1, 1) if it has a single feature or {name}.reshape(1, -1) if it is a single row."
         )
+    _refuse_dates(name, str(array.dtype))
     return array
 
 
@@ -63,11 +79,15 @@ def fit_encoder(
     if not any(chosen):
         return _fit_numbers(X, names, missing, estimator)
     given = _columns_of(X)
-    encoder = Encoder(
-        (_category_column if categorical else _number_column)(name, values, missing)
-        for name, values, categorical in zip(names, given, chosen)
-    )
-    return encoder, encoder.transform(_object_array(given))
+    conditions = _may_condition(estimator)
+    with naming("X", "cannot be read"):
+        encoder = Encoder(
+            _category_column(name, values, missing)
+            if categorical
+            else _number_column(name, values, missing, conditions)
+            for name, values, categorical in zip(names, given, chosen)
+        )
+        return encoder, encoder.transform(_object_array(given))
 
 
 def add_fills(encoder: Encoder, mean: Floats) -> Encoder:
@@ -85,7 +105,7 @@ def add_fills(encoder: Encoder, mean: Floats) -> Encoder:
     columns = []
     for column, part in zip(encoder.columns, encoder.features_of_column):
         if column.missing is None:
-            fill: Any = _rounded(mean[part.start])
+            fill: Any = _rounded(mean[part.start], column)
             if column.categories is not None:
                 fill = column.categories[int(mean[part].argmax())]
             column = replace(column, missing="fill", fill=fill)
@@ -93,28 +113,32 @@ def add_fills(encoder: Encoder, mean: Floats) -> Encoder:
     return Encoder(columns)
 
 
-def check_rows(encoder: Encoder, X: Any, estimator: Any) -> Array:
+def check_rows(encoder: Encoder, X: Any, estimator: Any, name: str = "X") -> Array:
     """Check the values of a table at prediction, and return it as an array that ``encoder.transform`` reads.
 
     Missing values in columns that had none in training are refused or, with a warning, left to the encoder to fill.
+    ``name`` is what the user calls the table.
     """
     if encoder.is_numeric:
-        rows, absent = _numbers(X, estimator)
+        rows, absent = _numbers(X, [column.name for column in encoder.columns], estimator, name)
     else:
         given = _columns_of(X)
         rows, absent = _object_array(given), np.array([is_missing(values).sum() for values in given])
+        for column, values in zip(encoder.columns, given):
+            if column.categories is None and values.dtype.kind not in "fiub":
+                _check_numbers(values, column.name, X, name)
     if absent.any():
-        _judge_missing(encoder, absent, refuses=getattr(estimator, "missing", None) == "error")
+        _judge_missing(encoder, absent, refuses=getattr(estimator, "missing", None) == "error", name=name)
     return rows
 
 
-def _rounded(mean: float) -> float:
+def _rounded(mean: float, column: Column) -> float:
     """A mean to twelve digits: the others are rounding noise, and would have to be read in files and exports."""
     largest = np.finfo(np.float64).max
-    return float(np.clip(float(f"{mean:.12g}"), -largest, largest))
+    return float(np.clip(float(f"{mean:.12g}") / column.scale + column.center, -largest, largest))
 
 
-def _judge_missing(encoder: Encoder, absent: Ints, *, refuses: bool) -> None:
+def _judge_missing(encoder: Encoder, absent: Ints, *, refuses: bool, name: str) -> None:
     """Refuse missing values, or warn of those that are filled; ``absent`` counts them in each column."""
     filled = []
     for column, count in zip(encoder.columns, absent.tolist()):
@@ -122,42 +146,126 @@ def _judge_missing(encoder: Encoder, absent: Ints, *, refuses: bool) -> None:
             continue
         if refuses or (column.missing is None and column.categories is None):
             raise ValueError(
-                f"Input X contains NaN or other missing values in column {column.name!r}, which had none in training; "
-                "fill them in, or fit with missing='indicator'."
+                f"Input {name} contains NaN or other missing values in column {column.name!r}, which had none in "
+                "training; fill them in, or fit with missing='indicator'."
             )
         if column.fills_missing:
             filled.append(f"{column.name} ({count} row{'s' * (count != 1)})")
     if filled:
         shown = ", ".join(filled[:_SHOWN]) + f" and {len(filled) - _SHOWN} more columns" * (len(filled) > _SHOWN)
         warnings.warn(
-            f"X has missing values in columns that had none in training: {shown}; they are filled with the training "
-            "mean or the most frequent category. Set missing='error' to refuse them.",
+            f"{name} has missing values in columns that had none in training: {shown}; they are filled with the "
+            "training mean or the most frequent category. Set missing='error' to refuse them.",
             UserWarning,
             stacklevel=5,
         )
 
 
-def _numbers(X: Any, estimator: Any) -> tuple[Array, Ints]:
+def _numbers(X: Any, names: Sequence[str], estimator: Any, name: str = "X") -> tuple[Array, Ints]:
     """Check a table of numbers; return it with the number of missing values in each column."""
-    rows: Array = check_array(
-        X, dtype=(np.float64, np.float32), ensure_all_finite=False, estimator=estimator, input_name="X"
-    )
+    try:
+        rows: Array = check_array(
+            X, dtype=(np.float64, np.float32), ensure_all_finite=False, estimator=estimator, input_name=name
+        )
+    except (TypeError, ValueError, OverflowError):
+        for column, values in zip(names, _columns_of(X)):
+            if values.ndim == 1 and values.dtype.kind not in "fiubc":
+                _check_numbers(values, column, X, name)
+        with naming(name, "cannot be read"):
+            raise
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(rows.sum()):  # so is every value, and most tables need no closer look
             return rows, np.zeros(rows.shape[1], dtype=np.int64)
-    assert_all_finite(rows, allow_nan=True, input_name="X")
+    infinite = np.isinf(rows)
+    if infinite.any():
+        row, j = (int(where[0]) for where in np.nonzero(infinite))
+        raise ValueError(
+            f"Input {name} contains infinity, or a value too large for {rows.dtype}: {rows[row, j]} in "
+            f"{_row_in_words(X, row)} of column {names[j]!r}; leave the row out, or pass a finite number."
+        )
     return rows, np.isnan(rows).sum(axis=0)
 
 
+def _row_in_words(X: Any, row: int) -> str:
+    """A row as its user finds it again: by its label in a pandas data frame whose rows are not counted from 0."""
+    index = getattr(X, "index", None)
+    if hasattr(X, "columns") and index is not None and index[row] != row:
+        label = index[row]
+        return f"the row with index {label.item() if isinstance(label, np.generic) else label!r}"
+    return f"row {row}"
+
+
+def _check_numbers(values: Array, column: str, X: Any, name: str) -> None:
+    """Raise an error that says where in a column something is no number."""
+    missing = is_missing(values)
+    for row, value in enumerate(values.tolist()):
+        try:
+            if not missing[row]:
+                float(value)
+        except (TypeError, ValueError, OverflowError) as reason:
+            kind = TypeError if isinstance(reason, TypeError) else ValueError
+            raise kind(
+                f"{name} must hold numbers, but {_row_in_words(X, row)} of column {column!r} holds {short(value)} "
+                f"({reason}); convert it, or name columns of categories in categorical_features."
+            ) from None
+
+
 def _fit_numbers(X: Any, names: Sequence[str], missing: str, estimator: Any) -> tuple[Encoder, Array]:
-    rows, absent = _numbers(X, estimator)
+    rows, absent = _numbers(X, names, estimator)
     if missing == "error" and absent.any():
         _refuse_missing(names[int(np.flatnonzero(absent)[0])])
-    encoder = Encoder(
-        _filled_column(name, rows[:, j].astype(np.float64)) if absent[j] else Column(name)
-        for j, name in enumerate(names)
-    )
+    _warn_of_lost_digits(X, names)
+    conditions = _may_condition(estimator)
+    encoder = Encoder(_column_of_numbers(name, rows[:, j], bool(absent[j]), conditions) for j, name in enumerate(names))
     return encoder, encoder.transform(rows)
+
+
+def _warn_of_lost_digits(X: Any, names: Sequence[str]) -> None:
+    """Warn of whole numbers that float64 rounds."""
+    kinds = [str(dtype) for dtype in X.dtypes] if hasattr(X, "columns") else [str(X.dtype)]
+    if not any(kind.lower() in ("int64", "uint64") for kind in kinds):
+        return
+    for name, values in zip(names, _columns_of(X)):
+        if values.dtype.kind not in "iu" or not len(values) or max(-int(values.min()), int(values.max())) <= 2**53:
+            continue
+        least = int(values.min())
+        if any(int(float(value)) != value for value in values.tolist()):
+            warnings.warn(
+                f"column {name!r} holds whole numbers beyond 2**53, whose last digits float64 cannot hold, so that "
+                f"values that differ may look equal; subtract an offset first, such as the smallest, {least}.",
+                UserWarning,
+                stacklevel=7,  # the call of fit
+            )
+
+
+def _may_condition(estimator: Any) -> bool:
+    """Whether columns may be moved to another range: not if the tree to start from reads them as they are."""
+    return getattr(estimator, "init", None) is None
+
+
+def _column_of_numbers(name: str, values: Array, has_missing: bool, conditions: bool) -> Column:
+    column = _filled_column(name, values.astype(np.float64)) if has_missing else Column(name)
+    return _conditioned(column, values) if conditions else column
+
+
+def _conditioned(column: Column, values: Array) -> Column:
+    """Let a column move its numbers to a range in which the weights and scores of a tree keep their digits.
+
+    An offset of more than ``2**33`` times the range is subtracted: the sum of a split would round by more than a
+    millionth of the range. Tiny and huge numbers are multiplied by a power of 2, which changes no digit.
+    """
+    known = values[np.isfinite(values)].astype(np.float64)
+    if not len(known):
+        return column
+    low, high = float(known.min()), float(known.max())
+    reach, width = max(-low, high), high / 2 - low / 2
+    if reach > 2.0**1000:
+        return replace(column, scale=2.0**-100)
+    if 0 < reach < 2.0**-900:
+        return replace(column, scale=2.0**900)
+    if 0 < width < reach * 2.0**-34:
+        return replace(column, center=low)
+    return column
 
 
 def _refuse_missing(name: str) -> NoReturn:
@@ -169,23 +277,31 @@ def _refuse_missing(name: str) -> NoReturn:
 def _filled_column(name: str, values: Floats) -> Column:
     """A column of numbers some of which are missing; if all are, they are filled with 0."""
     known = values[np.isfinite(values)]
-    return Column(name, missing="indicator", fill=float(known.mean()) if len(known) else 0.0)
+    if not len(known):
+        return Column(name, missing="indicator", fill=0.0)
+    low, high = far_limits(known, np.ones(len(known)))
+    with np.errstate(over="ignore"):
+        mean = float(np.clip(known, low, high).mean())
+    # Huge numbers: their sum overflows, their mean does not.
+    return Column(name, missing="indicator", fill=mean if np.isfinite(mean) else float((known / len(known)).sum()))
 
 
-def _number_column(name: str, values: Array, missing: str) -> Column:
+def _number_column(name: str, values: Array, missing: str, conditions: bool) -> Column:
     absent = is_missing(values)
-    if not absent.any():
-        return Column(name)
-    if missing == "error":
+    if absent.any() and missing == "error":
         _refuse_missing(name)
-    return _filled_column(name, values[~absent].astype(np.float64))
+    try:
+        known = values[~absent].astype(np.float64)
+    except (ValueError, TypeError, OverflowError):
+        return Column(name)  # the encoder says which value is no number
+    return _column_of_numbers(name, known, bool(absent.any()), conditions)
 
 
 def _category_column(name: str, values: Array, missing: str) -> Column:
     absent = is_missing(values)
     if absent.any() and missing == "error":
         _refuse_missing(name)
-    seen = {_plain(value) for value in values[~absent]}
+    seen = {_plain(value, name) for value in values[~absent]}
     if len(seen) > MAX_CATEGORIES:
         raise ValueError(
             f"column {name!r} has {len(seen)} categories, more than {MAX_CATEGORIES}; drop it if it is an identifier, "
@@ -195,21 +311,42 @@ def _category_column(name: str, values: Array, missing: str) -> Column:
     return Column(name, categories=tuple(categories), missing="indicator" if absent.any() else None)
 
 
-def _plain(value: Any) -> Any:
-    """The Python value of a numpy scalar; anything that is no scalar becomes a string."""
+def _plain(value: Any, name: str) -> Any:
+    """The Python value of a category."""
     value = value.item() if isinstance(value, np.generic) else value
-    return value if isinstance(value, (str, int, float, bool)) else str(value)
+    if not isinstance(value, (str, int, float, bool)):
+        raise ValueError(
+            f"column {name!r} holds categories of type {type(value).__name__}, such as {value!r}; "
+            "turn them into strings, in training and at prediction alike."
+        )
+    return value
 
 
 def _chosen_columns(X: Any, names: Sequence[str], categorical_features: Any) -> list[bool]:
     """Whether each column is read as categories."""
-    by_dtype = isinstance(categorical_features, str)
-    if categorical_features is None or (by_dtype and not hasattr(X, "columns")):
-        return [False] * len(names)  # an array has one dtype, and scikit-learn's rule: numbers
-    if by_dtype:
-        return [_reads_as_categories(name, X[column]) for name, column in zip(names, X.columns)]
+    if categorical_features is None:
+        return [False] * len(names)
+    if isinstance(categorical_features, str):
+        if categorical_features != "from_dtype":
+            raise ValueError(
+                f"categorical_features must be 'from_dtype', None, or a list or mask of columns, "
+                f"got {categorical_features!r}; a single column is [{categorical_features!r}]."
+            )
+        if not hasattr(X, "columns"):
+            return [False] * len(names)  # an array has one dtype, and scikit-learn's rule: numbers
+        return [_reads_as_categories(X[column]) for column in X.columns]
     wanted = np.asarray(categorical_features)
-    if wanted.dtype == bool and wanted.shape == (len(names),):
+    if wanted.ndim != 1 or isinstance(categorical_features, (dict, set)):
+        raise ValueError(
+            f"categorical_features must be 'from_dtype', None, or a list or mask of columns, "
+            f"got {categorical_features!r}."
+        )
+    if wanted.dtype == bool:
+        if len(wanted) != len(names):
+            raise ValueError(
+                f"categorical_features is a mask of {len(wanted)} columns, but X has {len(names)}; "
+                "pass one True or False for each column."
+            )
         return [bool(flag) for flag in wanted]
     unknown = [w for w in wanted.tolist() if w not in names and not (isinstance(w, int) and 0 <= w < len(names))]
     if unknown:
@@ -219,12 +356,15 @@ def _chosen_columns(X: Any, names: Sequence[str], categorical_features: Any) -> 
     return [name in wanted.tolist() or j in wanted.tolist() for j, name in enumerate(names)]
 
 
-def _reads_as_categories(name: str, values: Any) -> bool:
-    dtype = str(values.dtype).lower()
-    if dtype.startswith(("datetime", "date", "time", "duration", "timedelta", "period")):
+def _refuse_dates(what: str, dtype: str) -> None:
+    if dtype.lower().startswith(("datetime", "date", "time", "duration", "timedelta", "period")):
         raise ValueError(
-            f"column {name!r} holds dates or times ({dtype}); turn it into numbers, such as days since a day."
+            f"{what} holds dates or times ({dtype.lower()}); turn it into numbers, such as days since a day."
         )
+
+
+def _reads_as_categories(values: Any) -> bool:
+    dtype = str(values.dtype).lower()
     if dtype == "object":  # numbers, with None among them, or strings
         return any(isinstance(value, (str, bytes)) for value in values.to_numpy())
     return dtype.startswith(("category", "categorical", "enum", "str", "string", "utf8", "large_string"))

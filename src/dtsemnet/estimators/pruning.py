@@ -40,7 +40,7 @@ class PrunableEstimator(TreeEstimator):
         (1, True)
         """
         whole = clone(self).set_params(ccp_alpha=0.0, max_leaf_nodes=None).fit(X, y, sample_weight)
-        sample = whole._sample(whole._encoded(X), y, sample_weight, "sample_weight")
+        sample = whole._sample(whole._encoded(X), y, sample_weight)
         encoder, tree = whole.model_.encoder, whole.tree_
         data = TrainingData(sample, None, encoder.feature_names, whole._class_names(), Scaling.of(sample))
         task = whole._task(data, tree)

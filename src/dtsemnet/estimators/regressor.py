@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 from dtsemnet.estimators.base import TreeRegressor, initial_tree
+from dtsemnet.estimators.checks import RULES
 from dtsemnet.estimators.persistence import Rule, check_parameters, one_of
 from dtsemnet.estimators.pruning import PrunableEstimator
 from dtsemnet.fit.data import TrainingData
@@ -82,7 +83,7 @@ class DTSemNetRegressor(TreeRegressor, PrunableEstimator):
     True
     """
 
-    _legal: ClassVar[dict[str, Rule]] = {"training": one_of(*REGRESSION_RECIPES)}
+    _legal: ClassVar[dict[str, Rule]] = RULES | {"training": one_of(*REGRESSION_RECIPES)}
     _task_class: type[RegressionTask] = RegressionTask
 
     def __init__(

@@ -181,7 +181,9 @@ class RegressionTask(OurTask[RegressionParameters]):
         leaf = leaves_of(tree, judges)
         lower, upper = (self.data.standardise(bound) for bound in self._guard(tree, train))
         ones = np.ones((len(judges), 1))
-        design = np.hstack([self.data.scaling.apply(judges, np.float64), ones]) if self.problem.linear else ones
+        design = ones
+        if self.problem.linear:
+            design = np.hstack([self.data.scaling.apply(judges, np.float64, clips=False), ones])
         # A constant model is its last column alone.
         products = (np.einsum("nc,noc->no", design[:, -model.shape[2] :], model[leaf]) for model in models)
         return [np.clip(product, lower[leaf], upper[leaf]) for product in products]
