@@ -13,18 +13,19 @@ import dtsemnet
 PACKAGE = Path(dtsemnet.__file__).parent
 ROOMS = {
     "arrays": "",
+    "files": "",
     "kernels": "arrays",
-    "tree": "arrays kernels",
-    "nn": "arrays kernels tree",
-    "training": "arrays kernels tree nn",
-    "fit": "arrays kernels tree nn training",
-    "estimators": "arrays kernels tree nn training fit",
-    "export": "arrays kernels tree",
-    "plot": "arrays kernels tree",
-    "explorer": "arrays kernels tree",
-    "verify": "arrays kernels tree",
-    "rl": "arrays kernels tree nn training fit estimators plot",
-    "cli": "arrays tree estimators export plot explorer verify rl",
+    "tree": "arrays files kernels",
+    "nn": "arrays files kernels tree",
+    "training": "arrays files kernels tree nn",
+    "fit": "arrays files kernels tree nn training",
+    "estimators": "arrays files kernels tree nn training fit",
+    "export": "arrays files kernels tree",
+    "plot": "arrays files kernels tree",
+    "explorer": "arrays files kernels tree",
+    "verify": "arrays files kernels tree",
+    "rl": "arrays files kernels tree nn training fit estimators plot",
+    "cli": "arrays files tree estimators export plot explorer verify rl",
 }
 """What each room may import. The rooms that read a model alone (export to verify) do not know each other."""
 

@@ -83,7 +83,7 @@ def run(
     if name is not None and not FORMS[to].name:
         raise typer.BadParameter(f"--name is for C and SQL; {to} takes none.")
     from dtsemnet.cli.models import load
-    from dtsemnet.tree.file import write_atomically
+    from dtsemnet.files import write_atomically
 
     loaded = load(model)
     options = FORMS[to].options | ({} if name is None else {FORMS[to].name: name})

@@ -190,7 +190,7 @@ def check_picture(path: Path | None, *, force: bool, what: str = "--out") -> Non
 
 def write_picture(figure: Any, path: Path, *, dpi: int = 150) -> None:
     """Write a matplotlib figure in the format that the ending of the file names."""
-    from dtsemnet.tree.file import write_atomically
+    from dtsemnet.files import write_atomically
 
     stream = io.BytesIO()
     figure.savefig(stream, format=path.suffix[1:].lower(), dpi=dpi, bbox_inches="tight")

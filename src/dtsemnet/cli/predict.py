@@ -37,7 +37,7 @@ def run(
     """Predict the rows of a table, one line of CSV for each, in their order."""
     check_output(out, force=force)
     from dtsemnet.cli.models import load
-    from dtsemnet.tree.file import write_atomically
+    from dtsemnet.files import write_atomically
 
     loaded = load(model)
     if proba and not loaded.model.is_classifier:

@@ -33,7 +33,7 @@ def run(
     """
     from dtsemnet.cli.models import load
     from dtsemnet.export import to_text
-    from dtsemnet.tree.file import write_atomically
+    from dtsemnet.files import write_atomically
 
     check_output(out, force=force)
     loaded = load(model)

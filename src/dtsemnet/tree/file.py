@@ -32,8 +32,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import tempfile
 from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -44,6 +42,7 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 
 from dtsemnet.arrays import Array
+from dtsemnet.files import read_bytes, write_atomically
 from dtsemnet.tree.encoder import Column, Encoder
 from dtsemnet.tree.model import Identity, Model, Output, TanhScale
 from dtsemnet.tree.probability import MarginProbability
@@ -60,7 +59,6 @@ __all__ = [
     "read",
     "save",
     "schema",
-    "write_atomically",
 ]
 
 VERSION = 2
@@ -158,10 +156,7 @@ def load_document(path: str | PathLike[str], *, max_bytes: int = MAX_BYTES) -> D
     max_bytes : int, default=MAX_BYTES
         A longer file is refused before it is parsed.
     """
-    with open(path, "rb") as stream:
-        data = stream.read(max_bytes + 1)
-    if len(data) > max_bytes:
-        _fail("document", f"the file is longer than max_bytes={max_bytes}; pass a larger max_bytes if you trust it")
+    data = _name_field("document", lambda: read_bytes(path, max_bytes=max_bytes))
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -179,32 +174,6 @@ def schema() -> dict[str, Any]:
     """
     document: dict[str, Any] = json.loads(Path(__file__).with_name("model.schema.json").read_text(encoding="utf-8"))
     return document
-
-
-def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> Path:
-    """Write a file in one step: the path always holds either the whole old file or the whole new one.
-
-    Examples
-    --------
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_atomically(Path(folder, "tree.txt"), "leaf").read_text()
-    'leaf'
-    """
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise FileNotFoundError(
-            f"path {str(target)!r} lies in a folder that does not exist; make {target.parent} first."
-        )
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(content.encode() if isinstance(content, str) else content)
-        os.chmod(temporary, target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask())
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    return target
 
 
 def _describe_tree(tree: Tree) -> dict[str, Any]:
@@ -450,10 +419,3 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _integer(digits: str) -> int | float:
     # An infinity is refused later, with the name of its field; int() of thousands of digits would take long.
     return int(digits) if len(digits) <= _DIGITS else math.copysign(math.inf, -1 if digits[0] == "-" else 1)
-
-
-def _umask() -> int:
-    """Ask for the umask, which can only be read by setting it."""
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
