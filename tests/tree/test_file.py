@@ -194,7 +194,7 @@ def change(place, value):
         (["encoder", "columns", 0, "fill"], "1e999", r"encoder\.columns\[0\]\.fill"),
         (["encoder", "columns", 0, "name"], "1", r"encoder\.columns\[0\]: name"),
         (["encoder", "columns", 0, "name"], '"b"', r"encoder\.columns"),
-        (["encoder", "columns", 0, "missing"], '"drop"', r"encoder\.columns\[0\]: missing"),
+        (["encoder", "columns", 0, "missing"], '"drop"', r"encoder\.columns\[0\]\.missing"),
         (["encoder", "columns", 1, "categories"], '"abc"', r"encoder\.columns\[1\]\.categories"),
         (["encoder", "columns", 1, "categories"], "[[1], 2, 3]", r"encoder\.columns\[1\]"),
         (["encoder", "columns", 1, "categories"], '["a"]', "encoder gives 3 features"),
