@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import typer
 
-from dtsemnet.cli.output import ModelArgument, check_output, print_json, remark, say, size_of
+from dtsemnet.cli.output import ModelArgument, check_output, print_json, put, remark, say, size_of
 
 __all__ = ["EXAMPLES", "FORMS", "Form", "FormName", "run"]
 
@@ -102,6 +102,6 @@ def run(
         return
     if isinstance(content, bytes):
         raise typer.BadParameter(f"{to} is no text: name a file with --out.")
-    print(content, end="" if content.endswith("\n") else "\n")
+    put(content)
     if check:
         remark(f"{check}.")

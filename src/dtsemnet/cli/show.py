@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dtsemnet.cli.output import ModelArgument, check_output, say
+from dtsemnet.cli.output import ModelArgument, check_output, put, say
 
 __all__ = ["EXAMPLES", "run"]
 
@@ -40,7 +40,7 @@ def run(
     X = None if data is None else loaded.read(data).X
     text = to_text(loaded.model, X) if digits is None else to_text(loaded.model, X, digits=digits)
     if out is None:
-        print(text)
+        put(text)
     else:
         write_atomically(out, text + "\n")
         say(f"Text written to {out}.")

@@ -26,11 +26,11 @@ from dtsemnet import versions
 from dtsemnet.arrays import Array, Floats
 from dtsemnet.fit.conformal import CrossFit
 from dtsemnet.kernels.regression import LOSSES
+from dtsemnet.names import printable, shown
 from dtsemnet.training import History
 from dtsemnet.tree import Identity, Model, load_document
 from dtsemnet.tree._validate import labels
 from dtsemnet.tree.fields import check_json, fail, name_field, read_array, read_list, read_object
-from dtsemnet.tree.names import printable, shown
 from dtsemnet.tree.topology import MAX_DEPTH
 
 __all__ = ["LEGAL", "Rule", "check_parameters", "describe", "number", "one_of", "or_none", "restore", "whole"]

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dtsemnet.arrays import Array, Floats
-from dtsemnet.tree.names import first_repeated, is_utf8, shown
+from dtsemnet.names import first_repeated, is_utf8, shown
 
 __all__ = ["Scalar", "Value", "check_leaves", "digest", "floats", "frozen", "labels", "names", "scalars"]
 

@@ -27,8 +27,8 @@ from typing import Any, Literal
 import numpy as np
 
 from dtsemnet.arrays import Array, Bools, Floats
+from dtsemnet.names import printable, shown
 from dtsemnet.tree._validate import Scalar, Value, digest, scalars
-from dtsemnet.tree.names import printable, shown
 
 __all__ = ["Column", "Encoder", "Feature", "FeatureKind", "as_array", "is_missing"]
 
@@ -198,7 +198,7 @@ class Feature:
         """The feature in words, as every readable view writes it.
 
         A number is called as its column, since views fold the affine map into the weights. A clipped number cannot be
-        folded, so its label shows the map. Control characters are escaped (:mod:`dtsemnet.tree.names`).
+        folded, so its label shows the map. Control characters are escaped (:mod:`dtsemnet.names`).
         """
         name = printable(self.column.name)
         if self.kind == "category":

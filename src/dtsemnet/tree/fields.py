@@ -24,7 +24,7 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 
 from dtsemnet.arrays import Array
-from dtsemnet.tree.names import first_repeated, is_utf8, printable, shown
+from dtsemnet.names import first_repeated, is_utf8, printable, shown
 
 __all__ = [
     "MAX_BYTES",

@@ -43,6 +43,7 @@ from pathlib import Path
 from typing import Any
 
 from dtsemnet.files import read_bytes, write_atomically
+from dtsemnet.names import shown
 from dtsemnet.tree.encoder import Column, Encoder
 from dtsemnet.tree.fields import (
     MAX_BYTES,
@@ -58,7 +59,6 @@ from dtsemnet.tree.fields import (
     read_object,
 )
 from dtsemnet.tree.model import Identity, Model, Output, TanhScale
-from dtsemnet.tree.names import shown
 from dtsemnet.tree.probability import MarginProbability
 from dtsemnet.tree.topology import Topology
 from dtsemnet.tree.tree import Tree

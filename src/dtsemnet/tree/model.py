@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 
 from dtsemnet.arrays import Array, Floats, Ints
+from dtsemnet.names import shown
 from dtsemnet.tree._validate import Scalar, Value, digest
 from dtsemnet.tree.encoder import Encoder
-from dtsemnet.tree.names import shown
 from dtsemnet.tree.probability import MarginProbability
 from dtsemnet.tree.tree import Tree
 

@@ -25,9 +25,9 @@ from numpy.typing import ArrayLike
 
 from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.kernels import routing
+from dtsemnet.names import printable, shown
 from dtsemnet.tree import _validate
 from dtsemnet.tree._validate import Scalar
-from dtsemnet.tree.names import printable, shown
 from dtsemnet.tree.topology import Topology
 
 __all__ = ["Tree"]

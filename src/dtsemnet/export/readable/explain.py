@@ -23,6 +23,7 @@ import numpy as np
 
 from dtsemnet.arrays import Array, Floats
 from dtsemnet.export.readable.text import CUT, LONGEST, break_line
+from dtsemnet.names import printable
 from dtsemnet.tree import Topology, Tree
 from dtsemnet.tree.encoder import is_missing
 from dtsemnet.tree.view import ReadableView
@@ -125,9 +126,9 @@ class Flip:
     def text(self) -> str:
         """Say it as a condition, rounded to the side on which it holds."""
         if self.change is None:
-            return f"{self.column} = {self.value}"
+            return f"{printable(self.column)} = {printable(self.value)}"
         up = self.change > 0
-        return f"{self.column} {'>=' if up else '<='} {outward_text(self.value, _DIGITS, up=up)}"
+        return f"{printable(self.column)} {'>=' if up else '<='} {outward_text(self.value, _DIGITS, up=up)}"
 
 
 @dataclass(frozen=True)
@@ -229,7 +230,9 @@ class Explanation:
         ]
         tables = [_table(["split", "answer", "score", "would turn"], path, 2)] if path else []
         if self.classes:
-            tables.append(_table(["class", "probability"], [[str(c), f"{100 * p:.1f} %"] for c, p in self.classes], 1))
+            tables.append(
+                _table(["class", "probability"], [[printable(c), f"{100 * p:.1f} %"] for c, p in self.classes], 1)
+            )
         for output in self.outputs:
             rows = [[label, amount] for amount, label in _sum_rows(output, self.compared)]
             tables.append(_table(["", "adds"], rows, 1))
@@ -390,7 +393,7 @@ def _nearest(step: Step) -> str:
 
 def _share_lines(shares: Sequence[tuple[Any, float]]) -> list[str]:
     ordered = sorted(shares, key=lambda pair: -pair[1])
-    return [f"{100 * share:6.1f} %  {name}" for name, share in ordered if share >= _SMALLEST_SHARE]
+    return [f"{100 * share:6.1f} %  {printable(name)}" for name, share in ordered if share >= _SMALLEST_SHARE]
 
 
 def _output_lines(name: str, output: Attribution, compared: bool) -> list[str]:
@@ -417,7 +420,7 @@ def _sum_rows(output: Attribution, compared: bool) -> list[tuple[str, str]]:
     order = sorted(output.contributions, key=lambda term: -abs(term.amount))
     few = order if len(order) <= _CONTRIBUTIONS + 1 else order[:_CONTRIBUTIONS]
     rows = [(output.baseline, "leaf at the mean of the background" if compared else "intercept")]
-    rows += [(term.amount, f"{term.column} = {_value(term.value)}") for term in few]
+    rows += [(term.amount, f"{printable(term.column)} = {_value(term.value)}") for term in few]
     if len(few) < len(order):
         rows.append((sum(term.amount for term in order[len(few) :]), f"{len(order) - len(few)} more columns"))
     amounts, labels = zip(*rows, (output.total, "sum"))
@@ -448,7 +451,7 @@ def _value(value: Any) -> str:
         return "missing"
     if isinstance(value, tuple):
         return "(" + ", ".join(_value(part) for part in value) + ")"
-    return _number(value) if isinstance(value, float) else str(value)
+    return _number(value) if isinstance(value, float) else printable(value)
 
 
 def _number(number: float) -> str:
