@@ -7,17 +7,18 @@ hide text), a line break, or a character that makes the rest of a line run from 
 leaves all others alone. :func:`shown` writes any value into an error message, cut short.
 
 Whatever a person reads (text, tables, drawings, messages, the command line) passes through here.
-What a program reads (JSON, CSV, the model file) keeps the name as it is.
+What a program reads keeps the name: CSV as it is, JSON and the model file in JSON's own escapes.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections.abc import Hashable, Iterable
 from typing import TypeVar
 
-__all__ = ["first_repeated", "is_utf8", "printable", "shown"]
+__all__ = ["first_repeated", "is_utf8", "printable", "printable_json", "shown"]
 
 Name = TypeVar("Name", bound=Hashable)
 
@@ -45,6 +46,20 @@ def printable(name: object) -> str:
     if text.isprintable():
         return text
     return "".join(letter if _is_harmless(letter) else _escaped(letter) for letter in text)
+
+
+def printable_json(text: str) -> str:
+    """Escape the same characters in a text of JSON, in JSON's own way: it reads as before, and keeps the data.
+
+    Examples
+    --------
+    >>> print(printable_json('{"name": "größe \u202e"}'))
+    {"name": "größe \\u202e"}
+    """
+    if text.replace("\n", "").isprintable():
+        return text
+    # All such characters stand in texts: between them JSON has spaces and line breaks alone.
+    return "".join(c if c == "\n" or _is_harmless(c) else json.dumps(c)[1:-1] for c in text)
 
 
 def shown(value: object, length: int = 60) -> str:

@@ -32,7 +32,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from dtsemnet.names import printable
+from dtsemnet.names import printable, printable_json
 
 __all__ = [
     "ModelArgument",
@@ -152,10 +152,7 @@ def remark(text: str) -> None:
 
 def print_json(value: Any) -> None:
     """Print one JSON value; a number that is not finite becomes null."""
-    text = json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False)
-    # JSON itself escapes only the first 32 control characters; the others read the same if they are escaped, too.
-    escaped = (letter if letter.isprintable() or letter == "\n" else json.dumps(letter)[1:-1] for letter in text)
-    print(text if text.replace("\n", "").isprintable() else "".join(escaped))
+    print(printable_json(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False)))
 
 
 def columns(

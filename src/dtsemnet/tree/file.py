@@ -43,7 +43,7 @@ from pathlib import Path
 from typing import Any
 
 from dtsemnet.files import read_bytes, write_atomically
-from dtsemnet.names import shown
+from dtsemnet.names import printable_json, shown
 from dtsemnet.tree.encoder import Column, Encoder
 from dtsemnet.tree.fields import (
     MAX_BYTES,
@@ -126,7 +126,7 @@ def dumps(content: Tree | Model, *, about: dict[str, Any] | None = None) -> str:
         document["about"] = about
     # One top-level field per line: readable, and a change of one array is a change of one line.
     lines = [f"{json.dumps(key)}: {_write(part, 1)}" for key, part in document.items()]
-    return "{\n  " + ",\n  ".join(lines) + "\n}\n"
+    return printable_json("{\n  " + ",\n  ".join(lines) + "\n}\n")
 
 
 def loads(text: str, *, max_bytes: int = MAX_BYTES) -> Tree | Model:
