@@ -28,7 +28,6 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import VecNormalize
 from threadpoolctl import threadpool_limits
 
-from dtsemnet.files import write_atomically
 from dtsemnet.rl.environments import Configuration, Environment, read_environment
 from dtsemnet.rl.evaluation import JUDGING_SEEDS, TEST_SEEDS, evaluate, summary
 from dtsemnet.rl.extraction import named_model
@@ -36,6 +35,7 @@ from dtsemnet.rl.imitation import imitate
 from dtsemnet.rl.recipes import build_agent, build_student, find_recipe, make_training_environments, read_settings
 from dtsemnet.rl.training import CHECKPOINT, Clock, Record, Watch, append_record, read_lines, train
 from dtsemnet.tree import Model, load_document
+from dtsemnet.tree.file import write_atomically
 
 __all__ = ["RUNS", "ResultsStore", "Run", "SavedPolicy", "execute", "has_tensorboard", "load_agent", "load_policy"]
 

@@ -22,11 +22,11 @@ from stable_baselines3.common.callbacks import BaseCallback, CallbackList
 from stable_baselines3.common.vec_env import VecNormalize
 
 from dtsemnet import versions
-from dtsemnet.files import write_atomically
 from dtsemnet.rl.checkpoints import CheckpointCallback
 from dtsemnet.rl.evaluation import JUDGING_EPISODES, JUDGING_SEEDS, TEST_SEEDS, EnvOrName, evaluate, is_tree, summary
 from dtsemnet.rl.extraction import policy_tree
 from dtsemnet.tree import Model
+from dtsemnet.tree.file import write_atomically
 
 __all__ = [
     "CHECKPOINT", "Clock", "Judge", "Progress", "Record", "ReportProgress", "Watch", "append_record", "read_lines",

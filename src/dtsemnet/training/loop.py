@@ -28,10 +28,10 @@ from zipfile import BadZipFile
 import numpy as np
 
 from dtsemnet.arrays import Array
-from dtsemnet.files import write_atomically
 from dtsemnet.training.callbacks import Callback, Context, Epoch, History
 from dtsemnet.training.engine import Engine
 from dtsemnet.training.schedules import Phase
+from dtsemnet.tree.file import write_atomically
 
 __all__ = ["Checkpoint", "Training"]
 
