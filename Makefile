@@ -12,7 +12,7 @@ endif
 # Two test processes share two cores: each uses one thread.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test test-all lint format bench clean
+.PHONY: demo test test-all lint format bench fuzz clean
 
 demo: $(VENV)/.base
 	$(BIN)/python examples/demo.py
@@ -31,6 +31,15 @@ lint: $(VENV)/.dev
 format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+# Damaged files of every kind; those that break a law are kept in tests/fuzz/inputs. Half of the time is for atheris, a
+# fuzzer that is guided by coverage, if it is installed (pip install atheris).
+FUZZ_SECONDS ?= 600
+fuzz: $(VENV)/.dev
+	if $(BIN)/python -c "import atheris" 2> /dev/null; then \
+		$(BIN)/python tests/fuzz/campaign.py --seconds $$(( $(FUZZ_SECONDS) / 2 )) && \
+		$(BIN)/python tests/fuzz/atheris_model_file.py -max_total_time=$$(( $(FUZZ_SECONDS) / 2 )); \
+	else $(BIN)/python tests/fuzz/campaign.py --seconds $(FUZZ_SECONDS); fi
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/run.py

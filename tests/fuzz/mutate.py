@@ -35,19 +35,24 @@ RAW = [
     "[" * 5000 + "]" * 5000,
 ]
 """Numbers that Python does not write, and some that are no JSON."""
-LETTERS = ["", "a", "x0", "x1", " ", "\n", "\t", "\0", "\x1b[2J", "\x1b]0;t\x07", "\x9b31m", "\x7f", "\u202e", "\u2066",
-           "\u200d", "\u2028", "\ufeff", "é", "e\u0301", "\ud83d\ude00", "\ud800", "\udfff", "=1+1", "@a", "'", '"', "\\",
-           "<b>", "$x$", "[red]", "{0}", "%s", "nan", "inf", "true", "null", "missing", "a missing", "colour=red"]  # fmt: skip
+LETTERS = [
+    "", "a", "x0", "x1", " ", "\n", "\t", "\0", "\x1b[2J", "\x1b]0;t\x07", "\x9b31m", "\x7f", "\u202e", "\u2066",
+    "\u200d", "\u2028", "\ufeff", "é", "e\u0301", "\ud83d\ude00", "\ud800", "\udfff", "=1+1", "@a", "'", '"', "\\",
+    "<b>", "$x$", "[red]", "{0}", "%s", "nan", "inf", "true", "null", "missing", "a missing", "colour=red",
+]  # fmt: skip
 WORDS = [
     "fill", "indicator", "identity", "tanh-scale", "dtsemnet", "DTSemNetClassifier", "DTSemNetRegressor", "Tree",
     "from_dtype", "balanced", "auto", "margin", "leaf", "<U1", "<U0", "<U1000000000", "|S1", "object", "int8", "int64",
     "uint8", "float16", "float64", "bool", "datetime64[s]", "datetime64[ns]", "V8", "i4,i4", "complex128", "str",
     "/etc/passwd", "../checkpoint", "cuda", "torch", "O", "timedelta64[s]", "float128", "longdouble",
 ]  # fmt: skip
-KEYS = ["n_features", "n_splits", "n_outputs", "children", "weight", "bias", "value", "coef", "lower", "upper",
-        "feature_names", "class_names", "name", "categories", "missing", "fill", "center", "scale", "low", "high", "kind",
-        "rate", "power", "floor", "about", "probability", "output", "encoder", "columns", "tree", "version", "checkpoint",
-        "class_weight", "random_state", "cross_fit", "leaf_weight", "class_dtype", "extra"]  # fmt: skip
+KEYS = [
+    "n_features", "n_splits", "n_outputs", "children", "weight", "bias", "value", "coef", "lower", "upper",
+    "feature_names", "class_names", "name", "categories", "missing", "fill", "center", "scale", "low", "high", "kind",
+    "rate", "power", "floor", "about", "probability", "output", "encoder", "columns", "tree", "version", "checkpoint",
+    "class_weight", "random_state", "cross_fit", "leaf_weight", "class_dtype", "extra",
+]  # fmt: skip
+TOKENS = [b",", b"[", b"]", b"{", b"}", b'"', b":", b"1", b"e9", b"\\u0000", b"-", b"\xef\xbb\xbf"]
 _RAW = "@raw number "
 
 
@@ -89,9 +94,7 @@ def mutate_bytes(rng: random.Random, data: bytes, seeds: Sequence[bytes]) -> byt
         elif action == 2:
             changed[at:at] = bytes(rng.randrange(256) for _ in range(rng.choice([1, 2, 4])))
         elif action == 3:
-            changed[at:at] = rng.choice(
-                [b",", b"[", b"]", b"{", b"}", b'"', b":", b"1", b"e9", b"\\u0000", b"-", b"\xef\xbb\xbf"]
-            )
+            changed[at:at] = rng.choice(TOKENS)
         elif action == 4:
             part = changed[at : at + rng.choice([1, 5, 50])]
             changed[at:at] = part * rng.choice([1, 2, 20])

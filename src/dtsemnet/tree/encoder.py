@@ -496,8 +496,8 @@ def _encode_numbers(column: Column, values: Array, features: Floats) -> None:
     numbers = np.zeros(len(values))
     try:
         numbers[~missing] = values[~missing].astype(np.float64)
-    except (ValueError, TypeError):
-        wrong = next(value for value in values[~missing] if not isinstance(value, (int, float, np.number)))
+    except (ValueError, TypeError, OverflowError):  # an integer may be too large for a double
+        wrong = next(value for value in values[~missing].tolist() if not _is_number(value))
         raise ValueError(f"column {shown(column.name)} must hold numbers, got {shown(wrong)}.") from None
     if (column.missing is None and missing.any()) or not np.isfinite(numbers).all():
         _refuse(column, np.where(missing, np.nan if column.missing is None else 0.0, numbers))
@@ -506,6 +506,14 @@ def _encode_numbers(column: Column, values: Array, features: Floats) -> None:
     features[:, 0] = numbers
     if column.has_indicator:
         features[:, 1] = missing
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (ValueError, TypeError, OverflowError):
+        return False
+    return True
 
 
 def _encode_categories(column: Column, values: Array, features: Floats) -> None:

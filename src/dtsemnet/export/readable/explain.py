@@ -81,9 +81,14 @@ def explain(tree: Any, x: Any, *, background: Any = None) -> Explanation:
     rows = None if background is None else view.rows(background)
     if rows is not None and not len(rows):
         raise ValueError("background must hold at least one row, got none.")
+    with np.errstate(over="ignore", invalid="ignore"):  # a term may overflow where the model does not
+        return _explain(view, row, rows)
+
+
+def _explain(view: ReadableView, row: Array, background: Floats | None) -> Explanation:
     model, shown = view.model, view.tree
     leaf, prediction = int(model.apply(row)[0]), model.predict(row)[0]
-    case = _Case(view, row, rows)
+    case = _Case(view, row, background)
     names = shown.class_names or ()
     n_sums = 0 if shown.is_classifier else shown.n_outputs
     return Explanation(
@@ -406,8 +411,8 @@ def _output_lines(name: str, output: Attribution, compared: bool) -> list[str]:
 def _addends(amounts: Sequence[float]) -> list[str]:
     """Write numbers with the same decimals, so that what is shown adds up as shown."""
     largest = max(abs(amount) for amount in amounts)
-    decimals = _DIGITS - 1 - (math.floor(math.log10(largest)) if largest > 0 else 0)
-    if not -_DIGITS < decimals < 2 * _DIGITS:
+    decimals = _DIGITS - 1 - (math.floor(math.log10(largest)) if 0 < largest < math.inf else 0)
+    if not math.isfinite(largest) or not -_DIGITS < decimals < 2 * _DIGITS:
         texts = [_number(amount) for amount in amounts]
     else:
         texts = [f"{amount:.{max(decimals, 0)}f}" for amount in amounts]
