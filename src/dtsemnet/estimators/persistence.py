@@ -127,11 +127,22 @@ LEGAL: dict[str, Rule] = {
 NOT_KEPT = ("checkpoint", "init")
 """Parameters that no file holds: a path is of use on one machine only, and a tree to start from is not JSON."""
 
+
+def _are_weights(value: Any) -> bool:
+    return isinstance(value, dict) and all(number(0).is_legal(weight) for weight in value.values())
+
+
+def _are_columns(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(column, (str, int)) for column in value)
+
+
 KEPT: dict[str, Rule] = {
     "class_weight": or_none(
-        Rule(lambda value: value == "balanced" or isinstance(value, dict), "'balanced', or weights by class")
+        Rule(lambda value: value == "balanced" or _are_weights(value), "'balanced', or weights by class")
     ),
-    "categorical_features": or_none(Rule(lambda value: isinstance(value, (str, list)), "a text or a list")),
+    "categorical_features": or_none(
+        Rule(lambda value: isinstance(value, str) or _are_columns(value), "a text, or a list of columns")
+    ),
     "device": or_none(Rule(lambda value: isinstance(value, str), "a text")),
     "random_state": or_none(whole(0, 2**32 - 1)),
     "verbose": Rule(lambda value: isinstance(value, int), "a whole number"),
@@ -222,7 +233,7 @@ def _fill(estimator: Any, model: Model, about: dict[str, Any]) -> None:
     estimator._leaf_weight = _read_shares("about.leaf_weight", about["leaf_weight"], tree.n_leaves)
     estimator._probability, cross_fit = model.probability, about.get("cross_fit")  # files of before have none
     if cross_fit is not None:
-        estimator._cross_fit = name_field("about.cross_fit", lambda: CrossFit.from_dict(cross_fit, tree))
+        estimator._cross_fit = CrossFit.from_dict(cross_fit, tree, "about.cross_fit")
 
 
 def _describe_parameters(estimator: Any) -> dict[str, Any]:

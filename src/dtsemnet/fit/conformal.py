@@ -56,32 +56,26 @@ class CrossFit:
         }
 
     @classmethod
-    def from_dict(cls, given: Any, model: Tree) -> CrossFit:
-        """Read what :meth:`to_dict` wrote, for the tree of a model; raise ValueError if it does not fit the tree."""
-        given = read_object("cross_fit", given, ("trees", "errors", "weights", "probabilities"))
-        trees = read_list("trees", given["trees"])
+    def from_dict(cls, given: Any, model: Tree, field: str = "cross_fit") -> CrossFit:
+        """Read what :meth:`to_dict` wrote, for the tree of a model.
+
+        Raise a ValueError that opens with the name of the field if it does not fit the tree.
+        """
+        given = read_object(field, given, ("trees", "errors", "weights", "probabilities"))
+        trees = read_list(f"{field}.trees", given["trees"])
         if not trees:
-            fail("trees", "must hold at least one tree, got none")
-        n_rules = len(trees) if model.is_classifier else 0
-        rules = read_list("probabilities", given["probabilities"], n_rules)
-        errors, weights = (read_list(name, given[name], len(trees)) for name in ("errors", "weights"))
-        shape = () if model.is_classifier else (model.n_outputs,)
-        read: list[tuple[Floats, Floats]] = []
-        for i, (error, weight) in enumerate(zip(errors, weights)):
-            n_rows = len(read_list(f"weights[{i}]", weight))
-            read.append(
-                (
-                    read_array(f"errors[{i}]", error, (n_rows, *shape)),
-                    read_array(f"weights[{i}]", weight, (n_rows,)),
-                )
-            )
-            if (read[i][0] < 0).any() or (read[i][1] <= 0).any():
-                fail(f"errors[{i}]", "must not be negative, and their weights must be positive")
+            fail(f"{field}.trees", "must hold at least one tree, got none")
+        errors, weights = (read_list(f"{field}.{name}", given[name], len(trees)) for name in ("errors", "weights"))
+        rules = read_list(f"{field}.probabilities", given["probabilities"], len(trees) if model.is_classifier else 0)
+        folds = [
+            _read_fold(f"{field}.errors[{i}]", error, f"{field}.weights[{i}]", weight, model)
+            for i, (error, weight) in enumerate(zip(errors, weights))
+        ]
         return cls(
-            tuple(_read_tree(f"trees[{i}]", tree, model) for i, tree in enumerate(trees)),
-            tuple(error for error, _ in read),
-            tuple(weight for _, weight in read),
-            tuple(read_probability(f"probabilities[{i}]", rule) for i, rule in enumerate(rules)),
+            tuple(_read_tree(f"{field}.trees[{i}]", tree, model) for i, tree in enumerate(trees)),
+            tuple(error for error, _ in folds),
+            tuple(weight for _, weight in folds),
+            tuple(read_probability(f"{field}.probabilities[{i}]", rule) for i, rule in enumerate(rules)),
         )
 
     def interval(self, rows: Floats, coverage: float) -> Floats:
@@ -124,6 +118,18 @@ def _quantile(values: Floats, weight: Floats, coverage: float) -> Array:
 def _slices(n_rows: int, width: int) -> list[slice]:
     step = max(1, BLOCK // max(1, width))
     return [slice(start, start + step) for start in range(0, n_rows, step)]
+
+
+def _read_fold(error_field: str, error: Any, weight_field: str, weight: Any, model: Tree) -> tuple[Floats, Floats]:
+    """Read the errors of the rows of a fold, and their weights."""
+    n_rows = len(read_list(weight_field, weight))
+    shape = (n_rows,) if model.is_classifier else (n_rows, model.n_outputs)
+    errors, weights = read_array(error_field, error, shape), read_array(weight_field, weight, (n_rows,))
+    if (errors < 0).any():
+        fail(error_field, f"must not be negative, got {errors.min()}")
+    if (weights <= 0).any():
+        fail(weight_field, f"must be positive, got {weights.min()}")
+    return errors, weights
 
 
 def _read_tree(field: str, given: Any, model: Tree) -> Tree:
