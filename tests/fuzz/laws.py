@@ -2,26 +2,31 @@
 
 They are a model, or loading raises one ``ValueError`` that opens with a field and fits on a line of a terminal. A model
 that loads predicts: labels that it names, probabilities from 0 to 1, numbers that are not NaN and finite unless linear
-leaves without a guard leave the range of doubles. It can be written and read again, and prints without control
-characters. The ``load`` of an estimator keeps the same law.
+leaves without a guard leave the range of doubles. It keeps to the schema, can be written and read again, and prints
+without control characters. The ``load`` of an estimator keeps the same law.
 """
 
 from __future__ import annotations
 
+import json
 import warnings
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import numpy as np
 
 from dtsemnet import DTSemNetClassifier, DTSemNetRegressor, Model
 from dtsemnet.export import explain, to_dot, to_text
 from dtsemnet.tree import load_document
-from dtsemnet.tree.file import dumps, loads
+from dtsemnet.tree.file import dumps, loads, schema
 
 __all__ = ["Broken", "check_model_file"]
 
 ESTIMATORS: tuple[Any, ...] = (DTSemNetClassifier, DTSemNetRegressor)
+VALIDATOR = jsonschema.Draft202012Validator(schema())
+SHORT = 4000
+"""Bytes of a file that is compared with the schema, too; that is slow."""
 NUMBERS = [0.0, 1.0, -1.0, 0.125, 37.5, -1e6, 1e15]
 
 
@@ -39,6 +44,9 @@ def check_model_file(path: Path) -> str:
         except ValueError as error:
             _check_error(error)
             return "refused"
+        data = path.read_bytes()
+        if len(data) < SHORT:
+            _need(VALIDATOR.is_valid(json.loads(data)), "what loads keeps to the schema")
         text = dumps(document.content, about=document.about)
         _need(loads(text) == document.content, "loading undoes saving")
         _need(dumps(loads(text), about=document.about) == text, "saving twice gives the same bytes")
