@@ -36,7 +36,9 @@ def run(kind: str, seed: int, n_files: int | None, seconds: float) -> int:
     seeds, outcomes, n_broken = harness.seeds(), Counter[str](), 0
     rng, started, slowest = random.Random(seed), time.monotonic(), 0.0
     n_first = len(seeds)
-    with tempfile.TemporaryDirectory() as folder:
+    # In memory, if the system has such a folder: files that are saved are flushed to the disk, which takes long.
+    memory_folder = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=memory_folder if memory_folder.is_dir() else None) as folder:
         path = Path(folder, f"file{harness.suffix}")
         while time.monotonic() - started < seconds and (n_files is None or outcomes.total() < n_files):
             data = harness.mutate(rng, seeds)
