@@ -17,7 +17,7 @@ SOAK_SECONDS ?= 1800
 # Processes that the campaign of faults kills.
 KILLS ?= 208
 
-.PHONY: demo test test-all lint format bench faults soak clean
+.PHONY: demo test test-all lint format bench faults fuzz soak clean
 
 demo: $(VENV)/.base
 	$(BIN)/python examples/demo.py
@@ -43,6 +43,15 @@ faults: $(VENV)/.dev
 
 soak: $(VENV)/.dev
 	$(BIN)/python tests/faults/soak.py --seconds $(SOAK_SECONDS)
+
+# Damaged files of every kind; those that break a law are kept in tests/fuzz/inputs. Half of the time is for atheris, a
+# fuzzer that is guided by coverage, if it is installed (pip install atheris).
+FUZZ_SECONDS ?= 600
+fuzz: $(VENV)/.dev
+	if $(BIN)/python -c "import atheris" 2> /dev/null; then \
+		$(BIN)/python tests/fuzz/campaign.py --seconds $$(( $(FUZZ_SECONDS) / 2 )) && \
+		$(BIN)/python tests/fuzz/atheris_model_file.py -max_total_time=$$(( $(FUZZ_SECONDS) / 2 )); \
+	else $(BIN)/python tests/fuzz/campaign.py --seconds $(FUZZ_SECONDS); fi
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/run.py

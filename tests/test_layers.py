@@ -31,6 +31,9 @@ ROOMS = {
 }
 """What each room may import. The rooms that read a model alone (export to verify) do not know each other."""
 
+EVERYWHERE = {"files", "names"}
+"""Modules that every room may import; they import no room."""
+
 TORCH = {"nn", "rl", "training/torch.py"}
 """The only places that import torch."""
 
@@ -61,7 +64,12 @@ def files(room: str) -> list[Path]:
 def test_every_room_is_in_the_table() -> None:
     folders = {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").is_file()}
     modules = {path.stem for path in PACKAGE.glob("[a-z]*.py")}
-    assert folders | modules == set(ROOMS)
+    assert folders | modules == set(ROOMS) | EVERYWHERE
+
+
+@pytest.mark.parametrize("module", sorted(EVERYWHERE))
+def test_what_every_room_imports_imports_none(module: str) -> None:
+    assert not [name for path in files(module) for name in imports(path) if name.startswith("dtsemnet")]
 
 
 @pytest.mark.parametrize("room", ROOMS)

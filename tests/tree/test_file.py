@@ -194,7 +194,8 @@ def change(place, value):
         (["encoder", "columns", 0, "fill"], "1e999", r"encoder\.columns\[0\]\.fill"),
         (["encoder", "columns", 0, "name"], "1", r"encoder\.columns\[0\]: name"),
         (["encoder", "columns", 0, "name"], '"b"', r"encoder\.columns"),
-        (["encoder", "columns", 0, "missing"], '"drop"', r"encoder\.columns\[0\]: missing"),
+        (["encoder", "columns", 0, "missing"], "null", r"encoder\.columns\[0\]\.missing"),
+        (["encoder", "columns", 0, "missing"], '"drop"', r"encoder\.columns\[0\]\.missing"),
         (["encoder", "columns", 1, "categories"], '"abc"', r"encoder\.columns\[1\]\.categories"),
         (["encoder", "columns", 1, "categories"], "[[1], 2, 3]", r"encoder\.columns\[1\]"),
         (["encoder", "columns", 1, "categories"], '["a"]', "encoder gives 3 features"),
@@ -203,6 +204,8 @@ def change(place, value):
         (["output", "kind"], "[]", r"output\.kind"),
         (["output", "low"], "[1, 2]", "output"),
         (["output", "low"], "[NaN]", r"output\.low\[0\]"),
+        (["output", "low"], "[-1.7e308]", "PASS"),
+        (["output"], '{"kind": "tanh-scale", "low": [-1.7e308], "high": [1.7e308]}', "output: .* differ by a finite"),
         (["probability", "rate"], "-1", r"^probability\.rate: must be a finite number of at least 0, got -1"),
         (["probability", "rate"], "1e999", r"^probability\.rate: must be"),
         (["probability", "rate"], "1" + "0" * 400, r"^probability\.rate: must be"),
@@ -241,6 +244,34 @@ def test_margin_probabilities_need_version_2_and_classes():
     with pytest.raises(ValueError, match=r"^probability: is for classifiers"):
         loads(json.dumps(regressor))
     assert not VALIDATOR.is_valid(regressor)
+
+
+def test_a_file_that_names_its_features_in_two_orders_is_refused():
+    tree = Tree(Topology.complete(1), [[1.0, 2.0]], [0.0], [[0.0], [1.0]], feature_names=["a", "b"])
+    document = json.loads(dumps(Model.of(tree)))
+    document["encoder"]["columns"].reverse()
+    with pytest.raises(ValueError, match=r"^encoder: encoder gives 'a' as feature 1, but the tree calls feature 0 so"):
+        loads(json.dumps(document))
+    other = Model(Encoder.identity(["age", "b"]), tree)  # another name for a feature contradicts nothing
+    assert loads(dumps(other)) == other
+
+
+def test_no_control_character_stands_in_a_file():
+    names = ["\x1b[2J", "\x9b", "\u202e", "größe"]
+    tree = Tree(Topology([]), np.empty((0, 4)), [], [[0.0]], feature_names=names)
+    text = dumps(tree, about={"\u2066": "\x7f"})
+    assert text.replace("\n", "").isprintable()
+    assert "größe" in text
+    assert loads(text) == tree
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="FIFOs of POSIX")
+def test_a_fifo_is_not_waited_for_and_not_replaced(tmp_path):
+    path = tmp_path / "tree.json"
+    os.mkfifo(path)
+    for use in (read, Tree.load, Model.load, stump().save):
+        with pytest.raises(OSError, match=r"tree\.json' is a FIFO, not a regular file"):
+            use(path)
 
 
 @pytest.mark.parametrize("key", ["format", "version", "tree"])

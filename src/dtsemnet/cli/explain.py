@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dtsemnet.cli.output import ModelArgument, print_json
+from dtsemnet.cli.output import ModelArgument, print_json, put
 
 __all__ = ["EXAMPLES", "run"]
 
@@ -39,4 +39,4 @@ def run(
     if as_json:
         print_json({"row": row} | explanation.to_dict())
     else:
-        print(explanation)
+        put(str(explanation))

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import typer
 
-from dtsemnet.cli.output import ModelArgument, check_output, print_json, remark, say, size_of
+from dtsemnet.cli.output import ModelArgument, check_output, print_json, put, remark, say, size_of
 
 __all__ = ["EXAMPLES", "FORMS", "Form", "FormName", "run"]
 
@@ -83,7 +83,7 @@ def run(
     if name is not None and not FORMS[to].name:
         raise typer.BadParameter(f"--name is for C and SQL; {to} takes none.")
     from dtsemnet.cli.models import load
-    from dtsemnet.tree.file import write_atomically
+    from dtsemnet.files import write_atomically
 
     loaded = load(model)
     options = FORMS[to].options | ({} if name is None else {FORMS[to].name: name})
@@ -102,6 +102,6 @@ def run(
         return
     if isinstance(content, bytes):
         raise typer.BadParameter(f"{to} is no text: name a file with --out.")
-    print(content, end="" if content.endswith("\n") else "\n")
+    put(content)
     if check:
         remark(f"{check}.")

@@ -46,11 +46,11 @@ def _contents(path: Path) -> dict[str, Any]:
 
     loaded = load(path)
     model, about = loaded.model, loaded.document.about
-    tree = model.tree
+    tree, estimator = model.tree, about.get("estimator")
     leaves = "class" if tree.is_classifier else "constant" if tree.coef is None else "linear"
     return {
         "file": path,
-        "holds": about.get("estimator") or type(loaded.document.content).__name__,
+        "holds": estimator if isinstance(estimator, str) else type(loaded.document.content).__name__,
         "task": "classification" if tree.is_classifier else "regression",
         "target": loaded.target,
         "classes": None if tree.class_names is None else list(tree.class_names),
@@ -65,8 +65,8 @@ def _contents(path: Path) -> dict[str, Any]:
         "features": tree.n_features,
         "weights that are not 0": int((tree.weight != 0).sum()),
         "fingerprint": model.fingerprint(),
-        "versions": about.get("versions"),
-        "fit": about.get("fit"),
+        "versions": _object(about, "versions"),
+        "fit": _object(about, "fit"),
     }  # fmt: skip
 
 
@@ -75,15 +75,22 @@ def _show(facts: dict[str, Any]) -> None:
     lines = [[name, _cell(value)] for name, value in facts.items() if name not in shown_apart and value is not None]
     lines += [["columns", str(len(facts["columns"]))]]
     fit = facts["fit"] or {}
-    scores = (fit.get("dtsemnet") or {}).get("test") or {}
+    scores = _object(_object(fit, "dtsemnet") or {}, "test") or {}
     lines += [[f"{name}, test", f"{value:.4g}"] for name, value in scores.items() if isinstance(value, (int, float))]
     lines += [["fitted to", str(fit["data"])]] if "data" in fit else []
-    lines += [["written by", f"dtsemnet {facts['versions']['dtsemnet']}"]] if facts["versions"] else []
+    writer = (facts["versions"] or {}).get("dtsemnet")
+    lines += [["written by", f"dtsemnet {writer}"]] if writer else []
     width = max(len(name) for name, _ in lines)
     for name, value in lines:
         say(f"{name:<{width}}   {value}")
     say()
     columns(["column", "read as"], [[column["name"], _kind(column)] for column in facts["columns"]], words=True)
+
+
+def _object(about: dict[str, Any], key: str) -> dict[str, Any] | None:
+    """Give a part of the metadata, which is free, if it is an object as ``fit`` writes it."""
+    part = about.get(key)
+    return part if isinstance(part, dict) else None
 
 
 def _kind(column: dict[str, Any]) -> str:

@@ -52,10 +52,11 @@ class Loaded:
 
     def estimator(self) -> Any:
         """Load the estimator that wrote the file; None if none did."""
-        import dtsemnet
+        import dtsemnet.estimators
 
-        kind = getattr(dtsemnet, str(self.document.about.get("estimator")), None)
-        return None if kind is None else kind.load(self.path)
+        name = self.document.about.get("estimator")
+        known = isinstance(name, str) and name in dtsemnet.estimators.__all__  # never whatever else has that name
+        return getattr(dtsemnet.estimators, str(name)).load(self.path) if known else None
 
     def read(self, path: Path, *, target: str | None = None, guess: bool = False) -> ModelRows:
         """Read a table, with remarks on values that the model has not met in training.
@@ -106,7 +107,7 @@ def _remark_values(column: Column, values: Any) -> None:
 def load(path: Path) -> Loaded:
     """Read a model file."""
     if not path.is_file():
-        what = "is a folder" if path.is_dir() else "does not exist"
+        what = "is a folder" if path.is_dir() else "is a FIFO or a device" if path.exists() else "does not exist"
         raise FileNotFoundError(f"model file {quoted(path)} {what}; dtsemnet fit writes one.")
     try:
         return Loaded(path, load_document(path))

@@ -4,6 +4,10 @@ Results go to standard output, remarks and progress to standard error. With ``--
 standard output holds one JSON value and nothing else. An error is one line that names
 the way out. Only terminals get colours. A file is written whole or not at all, and an
 existing one is replaced only with ``--force``.
+
+Names come from tables and files that somebody else may have written. What people read has its control
+characters escaped (:mod:`dtsemnet.names`); JSON escapes them in its own way, which keeps the data. What
+programs read (CSV, exports) keeps them, unless it is written to a terminal.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ import io
 import json
 import math
 import signal
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,6 +31,8 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+
+from dtsemnet.names import printable, printable_json
 
 __all__ = [
     "ModelArgument",
@@ -40,6 +47,7 @@ __all__ = [
     "listed",
     "number",
     "print_json",
+    "put",
     "quoted",
     "remark",
     "require",
@@ -156,18 +164,25 @@ class _Interrupted(BaseException):
 
 
 def say(text: str = "", *, style: str = "") -> None:
-    """Print a line for people; markup is not read, so names of columns are safe."""
-    _console().print(escape(text), style=style, soft_wrap=True)
+    """Print a line for people; markup and control characters are not read, so names of columns are safe."""
+    _console().print(_safe(text), style=style, soft_wrap=True)
+
+
+def put(text: str) -> None:
+    """Print what a program reads, as it is; on a terminal, with control characters escaped."""
+    if sys.stdout.isatty():
+        text = "\n".join(map(printable, text.split("\n")))
+    sys.stdout.write(text if text.endswith("\n") else text + "\n")
 
 
 def remark(text: str) -> None:
     """Print what a person should know, on standard error."""
-    _console(stderr=True).print(f"[dim]note:[/] {escape(text)}", soft_wrap=True)
+    _console(stderr=True).print(f"[dim]note:[/] {_safe(text)}", soft_wrap=True)
 
 
 def print_json(value: Any) -> None:
     """Print one JSON value; a number that is not finite becomes null."""
-    print(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+    print(printable_json(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False)))
 
 
 def columns(
@@ -177,13 +192,13 @@ def columns(
     table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
     for j, heading in enumerate(headings):
         table.add_column(
-            escape(heading),
+            _safe(heading),
             justify="left" if words or j == 0 else "right",
             style="bold" if j == bold else None,
             overflow="fold",
         )
     for row in rows:
-        table.add_row(*map(escape, row))
+        table.add_row(*map(_safe, row))
     _console().print(table)
 
 
@@ -203,6 +218,8 @@ def check_output(path: Path | None, *, force: bool, what: str = "--out") -> None
         return
     if path.is_dir():
         raise IsADirectoryError(f"{what} {quoted(path)} is a folder; name a file in it.")
+    if path.exists() and not path.is_file():
+        raise OSError(f"{what} {quoted(path)} is a FIFO or a device, which a file cannot replace; name a file.")
     if not path.parent.is_dir():
         raise FileNotFoundError(
             f"{what} {quoted(path)} lies in a folder that does not exist; make it first: mkdir -p {path.parent}"
@@ -220,7 +237,7 @@ def check_picture(path: Path | None, *, force: bool, what: str = "--out") -> Non
 
 def write_picture(figure: Any, path: Path, *, dpi: int = 150) -> None:
     """Write a matplotlib figure in the format that the ending of the file names."""
-    from dtsemnet.tree.file import write_atomically
+    from dtsemnet.files import write_atomically
 
     stream = io.BytesIO()
     figure.savefig(stream, format=path.suffix[1:].lower(), dpi=dpi, bbox_inches="tight")
@@ -241,7 +258,7 @@ def require(name: str, *, extra: str, verb: str) -> Any:
 
 def quoted(name: object) -> str:
     """Quote a name, as errors show it."""
-    return f"'{name}'"
+    return f"'{printable(name)}'"
 
 
 def listed(names: Iterable[str]) -> str:
@@ -293,9 +310,14 @@ def _console(*, stderr: bool = False) -> Console:
 
 def _complain(text: str, hint: str = "") -> None:
     console = _console(stderr=True)
-    console.print(f"[bold red]error:[/] {escape(text)}", soft_wrap=True)
+    console.print(f"[bold red]error:[/] {_safe(text)}", soft_wrap=True)
     if hint:
-        console.print(f"[dim]{escape(hint)}[/]", soft_wrap=True)
+        console.print(f"[dim]{_safe(hint)}[/]", soft_wrap=True)
+
+
+def _safe(text: str) -> str:
+    """Escape control characters, line by line, and the markup of rich."""
+    return escape("\n".join(map(printable, text.split("\n"))))
 
 
 def _remark_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from dtsemnet.cli.output import ModelArgument, check_columns, check_output, counted, print_json, quoted, require, say
+from dtsemnet.cli.output import (
+    ModelArgument,
+    check_columns,
+    check_output,
+    counted,
+    print_json,
+    put,
+    quoted,
+    require,
+    say,
+)
 
 __all__ = ["EXAMPLES", "run"]
 
@@ -37,7 +46,7 @@ def run(
     """Predict the rows of a table, one line of CSV for each, in their order."""
     check_output(out, force=force)
     from dtsemnet.cli.models import load
-    from dtsemnet.tree.file import write_atomically
+    from dtsemnet.files import write_atomically
 
     loaded = load(model)
     if proba and not loaded.model.is_classifier:
@@ -50,7 +59,7 @@ def run(
         rows = answers.astype(object).where(answers.notna(), None).to_dict(orient="records")
         print_json({"rows": len(table), "out": out} if out else rows)
     elif out is None:
-        sys.stdout.write(answers.to_csv(index=False, lineterminator="\n"))
+        put(answers.to_csv(index=False, lineterminator="\n"))
     else:
         say(f"{counted(len(table), 'prediction')} written to {out}.")
 

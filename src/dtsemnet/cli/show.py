@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dtsemnet.cli.output import ModelArgument, check_output, say
+from dtsemnet.cli.output import ModelArgument, check_output, put, say
 
 __all__ = ["EXAMPLES", "run"]
 
@@ -33,14 +33,14 @@ def run(
     """
     from dtsemnet.cli.models import load
     from dtsemnet.export import to_text
-    from dtsemnet.tree.file import write_atomically
+    from dtsemnet.files import write_atomically
 
     check_output(out, force=force)
     loaded = load(model)
     X = None if data is None else loaded.read(data).X
     text = to_text(loaded.model, X) if digits is None else to_text(loaded.model, X, digits=digits)
     if out is None:
-        print(text)
+        put(text)
     else:
         write_atomically(out, text + "\n")
         say(f"Text written to {out}.")

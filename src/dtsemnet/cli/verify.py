@@ -83,7 +83,7 @@ def run(
     check_output(out, force=force)
     check_output(page, force=force, what="--page")
     from dtsemnet.cli.models import load
-    from dtsemnet.tree.file import write_atomically
+    from dtsemnet.files import write_atomically
     from dtsemnet.verify import audit
 
     loaded = load(model)

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from dtsemnet.explorer.description import GivenRows, describe
+from dtsemnet.files import write_atomically
 from dtsemnet.tree import Model
-from dtsemnet.tree.file import write_atomically
 
 __all__ = ["to_html"]
 

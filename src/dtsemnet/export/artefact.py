@@ -35,8 +35,8 @@ import numpy as np
 
 from dtsemnet.arrays import Array, Bools, Floats, Ints
 from dtsemnet.export.probes import probe_rows, read_table
+from dtsemnet.files import write_atomically
 from dtsemnet.tree import MarginProbability, Model, TanhScale
-from dtsemnet.tree.file import write_atomically
 from dtsemnet.tree.probability import margins
 
 __all__ = ["Artefact", "CheckReport", "Drawing", "ExportError", "Predictions", "check_export", "checked"]

@@ -17,7 +17,6 @@ rows. Sets of classes are made in the same way (Romano, Sesia and Candes, 2020),
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -25,7 +24,8 @@ import numpy as np
 
 from dtsemnet.arrays import Array, Bools, Floats
 from dtsemnet.tree import MarginProbability, Tree
-from dtsemnet.tree.file import dumps, loads
+from dtsemnet.tree.fields import fail, name_field, read_array, read_list, read_object
+from dtsemnet.tree.file import dumps, read_document, read_probability
 
 __all__ = ["CrossFit"]
 
@@ -56,21 +56,27 @@ class CrossFit:
         }
 
     @classmethod
-    def from_dict(cls, given: Mapping[str, Any], model: Tree) -> CrossFit:
-        """Read what :meth:`to_dict` wrote, for the tree of a model; raise ValueError if it does not fit the tree."""
-        trees = tuple(_read_tree(tree, model) for tree in given["trees"])
-        errors, weights = (
-            tuple(np.array(part, dtype=np.float64) for part in given[name]) for name in ("errors", "weights")
+    def from_dict(cls, given: Any, model: Tree, field: str = "cross_fit") -> CrossFit:
+        """Read what :meth:`to_dict` wrote, for the tree of a model.
+
+        Raise a ValueError that opens with the name of the field if it does not fit the tree.
+        """
+        given = read_object(field, given, ("trees", "errors", "weights", "probabilities"))
+        trees = read_list(f"{field}.trees", given["trees"])
+        if not trees:
+            fail(f"{field}.trees", "must hold at least one tree, got none")
+        errors, weights = (read_list(f"{field}.{name}", given[name], len(trees)) for name in ("errors", "weights"))
+        rules = read_list(f"{field}.probabilities", given["probabilities"], len(trees) if model.is_classifier else 0)
+        folds = [
+            _read_fold(f"{field}.errors[{i}]", error, f"{field}.weights[{i}]", weight, model)
+            for i, (error, weight) in enumerate(zip(errors, weights))
+        ]
+        return cls(
+            tuple(_read_tree(f"{field}.trees[{i}]", tree, model) for i, tree in enumerate(trees)),
+            tuple(error for error, _ in folds),
+            tuple(weight for _, weight in folds),
+            tuple(read_probability(f"{field}.probabilities[{i}]", rule) for i, rule in enumerate(rules)),
         )
-        rules = tuple(MarginProbability(**rule) for rule in given["probabilities"])
-        shape = () if model.is_classifier else (model.n_outputs,)
-        fits = len(trees) == len(errors) == len(weights) > 0
-        fits &= len(rules) == (len(trees) if model.is_classifier else 0)
-        fits &= all(e.shape == (*w.shape, *shape) and np.isfinite(e).all() for e, w in zip(errors, weights))
-        fits &= all(w.ndim == 1 and np.isfinite(w).all() and (w > 0).all() for w in weights)
-        if not fits:
-            raise ValueError("cross_fit holds lists of other lengths than its trees need")
-        return cls(trees, errors, weights, rules)
 
     def interval(self, rows: Floats, coverage: float) -> Floats:
         """Lower and upper ends for encoded rows, shape (n_rows, n_outputs, 2)."""
@@ -114,10 +120,22 @@ def _slices(n_rows: int, width: int) -> list[slice]:
     return [slice(start, start + step) for start in range(0, n_rows, step)]
 
 
-def _read_tree(given: Any, model: Tree) -> Tree:
+def _read_fold(error_field: str, error: Any, weight_field: str, weight: Any, model: Tree) -> tuple[Floats, Floats]:
+    """Read the errors of the rows of a fold, and their weights."""
+    n_rows = len(read_list(weight_field, weight))
+    shape = (n_rows,) if model.is_classifier else (n_rows, model.n_outputs)
+    errors, weights = read_array(error_field, error, shape), read_array(weight_field, weight, (n_rows,))
+    if (errors < 0).any():
+        fail(error_field, f"must not be negative, got {errors.min()}")
+    if (weights <= 0).any():
+        fail(weight_field, f"must be positive, got {weights.min()}")
+    return errors, weights
+
+
+def _read_tree(field: str, given: Any, model: Tree) -> Tree:
     """Read the tree of a fold, which must read and give what the tree of the model does."""
-    tree = loads(json.dumps(given))
+    tree = name_field(field, lambda: read_document(given)).content
     names = ("n_features", "n_outputs", "class_names")
     if not isinstance(tree, Tree) or any(getattr(tree, name) != getattr(model, name) for name in names):
-        raise ValueError("cross_fit holds a tree of other features or outputs")
+        fail(field, "must be a tree of the features and outputs of the model")
     return tree

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dtsemnet.arrays import Array, Floats
+from dtsemnet.names import first_repeated, is_utf8, shown
 
 __all__ = ["Scalar", "Value", "check_leaves", "digest", "floats", "frozen", "labels", "names", "scalars"]
 
@@ -23,6 +24,8 @@ Scalar = str | int | float | bool
 """What a class or a category may be: a value that JSON writes and reads back unchanged."""
 
 Kind = TypeVar("Kind", bound=Array)
+_LONGEST = 1000
+_MOST_LETTERS = 2**22  # in an array of numpy, at 4 bytes each
 
 
 def floats(name: str, array: ArrayLike, shape: tuple[int | str, ...]) -> Floats:
@@ -65,18 +68,22 @@ def names(name: str, given: Sequence[Scalar] | None, n_columns: int, array: str)
 def scalars(name: str, values: Sequence[Scalar]) -> tuple[Scalar, ...]:
     """Make a tuple of distinct JSON scalars; numpy's scalars become Python's."""
     if isinstance(values, str) or not hasattr(values, "__iter__"):
-        raise TypeError(f"{name} must be a sequence, got {values!r}; wrap it in a list.")
+        raise TypeError(f"{name} must be a sequence, got {shown(values)}; wrap it in a list.")
     plain = tuple(value.item() if isinstance(value, np.generic) else value for value in values)
     for value in plain:
         if not isinstance(value, (str, int, float, bool)):
-            raise TypeError(f"{name} must hold str, int, float or bool, got {value!r}; convert it.")
+            raise TypeError(f"{name} must hold str, int, float or bool, got {shown(value)}; convert it.")
         if isinstance(value, float) and not math.isfinite(value):
             raise ValueError(f"{name} must be finite, got {value!r}.")
-        if isinstance(value, str) and any("\ud800" <= letter <= "\udfff" for letter in value):
-            raise ValueError(f"{name} must be text that UTF-8 can write, got {value!r} with half a surrogate pair.")
+        # Larger integers fit no array, and as many of them as one likes have the same hash.
+        if isinstance(value, int) and not -(2**63) <= value < 2**64:
+            raise ValueError(f"{name} must be integers of 64 bits, got {shown(value)}; write it as text.")
+        if isinstance(value, str) and not is_utf8(value):
+            raise ValueError(
+                f"{name} must be text that UTF-8 can write, got {shown(value)} with half a surrogate pair."
+            )
     if len(set(plain)) < len(plain):
-        twice = next(value for value in plain if plain.count(value) > 1)
-        raise ValueError(f"{name} must be distinct, got {twice!r} twice; rename one of them.")
+        raise ValueError(f"{name} must be distinct, got {shown(first_repeated(plain))} twice; rename one of them.")
     return plain
 
 
@@ -91,7 +98,7 @@ def check_leaves(
         wrong = np.flatnonzero((value < 0).any(axis=1) | (np.abs(value.sum(axis=1) - 1) > 1e-6))
         if len(wrong):
             raise ValueError(
-                f"value must hold class probabilities (not negative, sum 1), got {value[wrong[0]].tolist()} "
+                f"value must hold class probabilities (not negative, sum 1), got {value[wrong[0], :10].tolist()} "
                 f"in leaf {wrong[0]}; divide counts by their sum."
             )
     if lower is not None and upper is not None and (lower > upper).any():
@@ -102,8 +109,12 @@ def check_leaves(
 
 
 def labels(names: Sequence[Scalar]) -> Array:
-    """Make the array that labels are taken from; an object array if numpy's own types would change a label."""
-    if len({type(name) for name in names}) == 1:
+    """Make the array that labels are taken from; an object array if numpy's own types would not do.
+
+    They would change some labels, and a long text among many labels would give all of them its width.
+    """
+    longest = max((len(name) for name in names if isinstance(name, str)), default=0)
+    if len({type(name) for name in names}) == 1 and longest <= _LONGEST and longest * len(names) <= _MOST_LETTERS:
         array = np.asarray(names)
         if array.tolist() == list(names):  # numpy cuts trailing NUL characters
             return array

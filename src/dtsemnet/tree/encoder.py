@@ -21,17 +21,20 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any, Literal
 
 import numpy as np
 
 from dtsemnet.arrays import Array, Bools, Floats
+from dtsemnet.names import printable, shown
 from dtsemnet.tree._validate import Scalar, Value, digest, scalars
 
 __all__ = ["Column", "Encoder", "Feature", "FeatureKind", "as_array", "is_missing"]
 
 FeatureKind = Literal["number", "category", "missing"]
+
+_MOST_LETTERS = 2**24
 
 
 @dataclass(frozen=True)
@@ -77,10 +80,10 @@ class Column:
     def __post_init__(self) -> None:
         scalars("name", [self.name])
         if not isinstance(self.name, str):
-            raise TypeError(f"name must be a str, got {self.name!r}; convert it by str.")
+            raise TypeError(f"name must be a str, got {shown(self.name)}; convert it by str.")
         if self.missing not in (None, "indicator", "fill"):
             raise ValueError(
-                f"missing must be None, 'indicator' or 'fill', got {self.missing!r} in column {self.name!r}."
+                f"missing must be None, 'indicator' or 'fill', got {shown(self.missing)} in column {shown(self.name)}."
             )
         fills_category = self.fills_missing and self.categories is not None
         numbers = ("center", "scale", "lower", "upper")
@@ -89,20 +92,24 @@ class Column:
             if given is None and field in ("lower", "upper"):
                 continue
             if isinstance(given, (bool, str)) or not isinstance(given, (int, float, np.number)):
-                raise TypeError(f"{field} must be a number, got {given!r} in column {self.name!r}.")
+                raise TypeError(f"{field} must be a number, got {shown(given)} in column {shown(self.name)}.")
             if not math.isfinite(given):
-                raise ValueError(f"{field} must be finite, got {given!r} in column {self.name!r}.")
+                raise ValueError(f"{field} must be finite, got {shown(given)} in column {shown(self.name)}.")
             object.__setattr__(self, field, float(given))
         if self.lower is not None and self.upper is not None and self.lower > self.upper:
-            raise ValueError(f"lower must not exceed upper, got {self.lower} > {self.upper} in column {self.name!r}.")
+            raise ValueError(
+                f"lower must not exceed upper, got {self.lower} > {self.upper} in column {shown(self.name)}."
+            )
         if self.categories is not None:
             object.__setattr__(self, "categories", scalars("categories", self.categories))
             if (self.center, self.scale, self.lower, self.upper) != (0.0, 1.0, None, None):
-                raise ValueError(f"column {self.name!r} has categories, so it takes no center, scale or bounds.")
+                raise ValueError(f"column {shown(self.name)} has categories, so it takes no center, scale or bounds.")
             if fills_category:
                 object.__setattr__(self, "fill", self.categories[self.fill_code])
             elif self.fill != 0.0:
-                raise ValueError(f"column {self.name!r} has categories, so it takes a fill only with missing='fill'.")
+                raise ValueError(
+                    f"column {shown(self.name)} has categories, so it takes a fill only with missing='fill'."
+                )
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -126,8 +133,8 @@ class Column:
         categories = list(self.categories or ())
         if self.fill not in categories:
             raise ValueError(
-                f"fill must be one of the categories of column {self.name!r}, such as {categories[:3]}, "
-                f"got {self.fill!r}."
+                f"fill must be one of the categories of column {shown(self.name)}, "
+                f"such as [{', '.join(map(shown, categories[:3]))}], got {shown(self.fill)}."
             )
         return categories.index(self.fill)
 
@@ -191,13 +198,14 @@ class Feature:
         """The feature in words, as every readable view writes it.
 
         A number is called as its column, since views fold the affine map into the weights. A clipped number cannot be
-        folded, so its label shows the map.
+        folded, so its label shows the map. Control characters are escaped (:mod:`dtsemnet.names`).
         """
+        name = printable(self.column.name)
         if self.kind == "category":
-            return f"{self.column.name} = {self.category}"
+            return f"{name} = {printable(self.category)}"
         if self.kind == "missing":
-            return f"{self.column.name} missing"
-        return _clipped_label(self.column) if self.column.is_clipped else self.column.name
+            return f"{name} missing"
+        return _clipped_label(self.column) if self.column.is_clipped else name
 
     @property
     def term(self) -> str:
@@ -260,8 +268,9 @@ class Encoder(Value):
             raise ValueError("columns must hold at least one Column, got none.")
         for column in columns:
             if not isinstance(column, Column):
-                raise TypeError(f"columns must hold Column objects, got {column!r}.")
+                raise TypeError(f"columns must hold Column objects, got {shown(column)}.")
         scalars("columns", [column.name for column in columns])
+        _check_letters(columns)
         object.__setattr__(self, "columns", columns)
         scalars("feature names of columns", self.feature_names)
         if not self.feature_names:
@@ -341,7 +350,7 @@ class Encoder(Value):
         for column, values, part in zip(self.columns, given, self.features_of_column):
             if values.ndim != 1 or values.dtype.kind in "mMcV":
                 raise ValueError(
-                    f"column {column.name!r} must be one column of numbers, strings or booleans, "
+                    f"column {shown(column.name)} must be one column of numbers, strings or booleans, "
                     f"got {values.dtype} of shape {values.shape}; convert it."
                 )
             encode = _encode_numbers if column.categories is None else _encode_categories
@@ -382,7 +391,7 @@ class Encoder(Value):
             return [array[:, j] for j in range(self.n_columns)]
         absent = [column.name for column in self.columns if column.name not in X.columns]
         if absent:
-            raise ValueError(f"X has no column {absent[0]!r}; it has {[str(name) for name in X.columns][:5]}...")
+            raise ValueError(f"X has no column {shown(absent[0])}; it has {_first_names(X.columns)}")
         return [np.asarray(X[column.name].to_numpy()) for column in self.columns]
 
     def read_row(self, x: Any) -> Array:
@@ -408,7 +417,7 @@ class Encoder(Value):
             values = [x[name] for name in names]
         elif isinstance(x, Mapping):
             absent = next(name for name in names if name not in x)
-            raise ValueError(f"x has no value for column {absent!r}; it has {[str(name) for name in x][:5]}...")
+            raise ValueError(f"x has no value for column {shown(absent)}; it has {_first_names(x)}")
         else:
             values = list(x)
             if len(values) == 1 and np.ndim(values[0]) == 1:
@@ -430,7 +439,7 @@ class Encoder(Value):
         if array.ndim != 2 or array.shape[1] != self.n_columns:
             raise ValueError(
                 f"X must have shape (n_samples, {self.n_columns}), got {array.shape}; "
-                f"pass the columns {', '.join(column.name for column in self.columns[:3])}... in that order."
+                f"pass the columns {', '.join(printable(column.name) for column in self.columns[:3])}... in that order."
             )
         return array
 
@@ -453,6 +462,10 @@ class Encoder(Value):
     def _affine(self) -> Floats:
         """Center, scale, lower and upper bound of all columns, shape (4, n_columns)."""
         return np.array([(column.center, column.scale, *column.bounds) for column in self.columns]).T
+
+
+def _first_names(names: Iterable[Any]) -> str:
+    return f"[{', '.join(shown(str(name)) for name in islice(names, 5))}]..."
 
 
 def as_array(X: Any) -> Array:
@@ -483,9 +496,9 @@ def _encode_numbers(column: Column, values: Array, features: Floats) -> None:
     numbers = np.zeros(len(values))
     try:
         numbers[~missing] = values[~missing].astype(np.float64)
-    except (ValueError, TypeError):
-        wrong = next(value for value in values[~missing] if not isinstance(value, (int, float, np.number)))
-        raise ValueError(f"column {column.name!r} must hold numbers, got {wrong!r}.") from None
+    except (ValueError, TypeError, OverflowError):  # an integer may be too large for a double
+        wrong = next(value for value in values[~missing].tolist() if not _is_number(value))
+        raise ValueError(f"column {shown(column.name)} must hold numbers, got {shown(wrong)}.") from None
     if (column.missing is None and missing.any()) or not np.isfinite(numbers).all():
         _refuse(column, np.where(missing, np.nan if column.missing is None else 0.0, numbers))
     numbers[missing] = column.fill
@@ -493,6 +506,14 @@ def _encode_numbers(column: Column, values: Array, features: Floats) -> None:
     features[:, 0] = numbers
     if column.has_indicator:
         features[:, 1] = missing
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (ValueError, TypeError, OverflowError):
+        return False
+    return True
 
 
 def _encode_categories(column: Column, values: Array, features: Floats) -> None:
@@ -505,7 +526,7 @@ def _encode_categories(column: Column, values: Array, features: Floats) -> None:
     try:
         codes = [absent if gone else code_of.get(value, -1) for value, gone in zip(plain, missing)]
     except TypeError as error:
-        raise ValueError(f"column {column.name!r} must hold strings, numbers or booleans: {error}.") from None
+        raise ValueError(f"column {shown(column.name)} must hold strings, numbers or booleans: {error}.") from None
     code = np.array(codes, dtype=np.int64)
     known = np.flatnonzero(code >= 0)
     features[known, code[known]] = 1.0
@@ -542,11 +563,24 @@ def _refuse(column: Column, numbers: Floats) -> None:
     row = int(np.flatnonzero(~np.isfinite(numbers))[0])
     problem = "is missing" if np.isnan(numbers[row]) else f"is {numbers[row]}"
     way_out = "fill it, or fit with missing='indicator'" if np.isnan(numbers[row]) else "pass finite numbers"
-    raise ValueError(f"X must be finite, but row {row} of column {column.name!r} {problem}; {way_out}.")
+    raise ValueError(f"X must be finite, but row {row} of column {shown(column.name)} {problem}; {way_out}.")
+
+
+def _check_letters(columns: tuple[Column, ...]) -> None:
+    """Refuse names that would take far more memory as names of features: each category repeats that of its column."""
+    categories = [[len(str(value)) for value in column.categories or ()] for column in columns]
+    given = sum(len(column.name) + sum(lengths) for column, lengths in zip(columns, categories))
+    made = sum(len(column.name) * len(lengths) + sum(lengths) for column, lengths in zip(columns, categories))
+    if made > _MOST_LETTERS + 4 * given:
+        longest = max(columns, key=lambda column: len(column.name) * len(column.categories or ()))
+        raise ValueError(
+            f"columns give features whose names have {made:,} letters in all; "
+            f"shorten the name {shown(longest.name)} or its {len(longest.categories or ()):,} categories."
+        )
 
 
 def _clipped_label(column: Column) -> str:
-    inner = column.name
+    inner = printable(column.name)
     if column.center != 0:
         inner = f"({inner} {'-' if column.center > 0 else '+'} {abs(column.center):g})"
     if column.scale != 1:

@@ -12,6 +12,7 @@ fitted estimator, and read it by ``Model.of``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -20,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from dtsemnet.arrays import Array, Floats, Ints
+from dtsemnet.names import shown
 from dtsemnet.tree._validate import Scalar, Value, digest
 from dtsemnet.tree.encoder import Encoder
 from dtsemnet.tree.probability import MarginProbability
@@ -66,10 +68,14 @@ class TanhScale:
         for name, end in (("low", low), ("high", high)):
             array = np.atleast_1d(np.asarray(end))
             if array.ndim != 1 or array.dtype.kind not in "fiu" or not np.isfinite(array).all() or not array.size:
-                raise ValueError(f"{name} must be finite numbers, one for each output, got {end!r}.")
+                raise ValueError(f"{name} must be finite numbers, one for each output, got {shown(end)}.")
             ends.append(tuple(float(number) for number in array))
         if len(ends[0]) != len(ends[1]) or any(a > b for a, b in zip(*ends)):
-            raise ValueError(f"low and high must have equal lengths and low <= high, got {low!r} and {high!r}.")
+            raise ValueError(
+                f"low and high must have equal lengths and low <= high, got {shown(low)} and {shown(high)}."
+            )
+        if any(math.isinf(b - a) for a, b in zip(*ends)):
+            raise ValueError(f"low and high must differ by a finite number, got {shown(low)} and {shown(high)}.")
         object.__setattr__(self, "low", ends[0])
         object.__setattr__(self, "high", ends[1])
 
@@ -138,11 +144,12 @@ class Model(Value):
         wanted.append(("probability", (MarginProbability, type(None))))
         for name, kind in wanted:
             if not isinstance(getattr(self, name), kind):
-                raise TypeError(f"{name} must be of the types in Model's docstring, got {getattr(self, name)!r}.")
+                raise TypeError(f"{name} must be of the types in Model's docstring, got {shown(getattr(self, name))}.")
         if self.encoder.n_features != self.tree.n_features:
             raise ValueError(
                 f"encoder gives {self.encoder.n_features} features, but the tree reads {self.tree.n_features}."
             )
+        self._check_names()
         if isinstance(self.output, TanhScale):
             if self.tree.is_classifier:
                 raise ValueError("output must be Identity() for a classifier, got TanhScale.")
@@ -150,6 +157,16 @@ class Model(Value):
                 raise ValueError(f"output maps {len(self.output.low)} outputs, but the tree has {self.tree.n_outputs}.")
         if self.probability is not None and not self.tree.is_classifier:
             raise ValueError("probability must be None for a regressor, got MarginProbability.")
+
+    def _check_names(self) -> None:
+        """Refuse a tree that calls its features by names that the encoder gives to others."""
+        position = {name: k for k, name in enumerate(self.encoder.feature_names)}
+        for k, name in enumerate(self.tree.feature_names or ()):
+            if position.get(name, k) != k:
+                raise ValueError(
+                    f"encoder gives {shown(name)} as feature {position[name]}, but the tree calls feature {k} so; "
+                    "order the columns as the tree reads them."
+                )
 
     @property
     def is_classifier(self) -> bool:
@@ -193,7 +210,8 @@ class Model(Value):
         codes = np.array([code_of.get(label, -1) for label in labels.tolist()], dtype=np.int64)
         if not allow_unknown and (codes < 0).any():
             unknown = labels[codes < 0].tolist()[0]
-            raise ValueError(f"y holds {unknown!r}, which is none of the classes {list(self.class_names)[:10]}.")
+            known = ", ".join(map(shown, self.class_names[:10]))
+            raise ValueError(f"y holds {shown(unknown)}, which is none of the classes [{known}].")
         return codes
 
     def transform(self, X: Any) -> Array:

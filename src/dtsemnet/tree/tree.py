@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike
 
 from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.kernels import routing
+from dtsemnet.names import printable, shown
 from dtsemnet.tree import _validate
 from dtsemnet.tree._validate import Scalar
 from dtsemnet.tree.topology import Topology
@@ -104,7 +105,7 @@ class Tree(_validate.Value):
             put[name] = None if array is None else _validate.floats(name, array, shape)
         put["feature_names"] = columns = _validate.names("feature_names", feature_names, n_features, "weight")
         if wrong := [name for name in columns or () if not isinstance(name, str)]:
-            raise ValueError(f"feature_names must be strings, got {wrong[0]!r}; convert them by str.")
+            raise ValueError(f"feature_names must be strings, got {shown(wrong[0])}; convert them by str.")
         put["class_names"] = _validate.names("class_names", class_names, outputs[1], "value")
         _validate.check_leaves(
             put["value"], put["coef"], put["lower"], put["upper"], classes=put["class_names"] is not None
@@ -303,8 +304,8 @@ class Tree(_validate.Value):
 
     def __repr__(self) -> str:
         if self.class_names is not None:
-            shown = [repr(name) for name in self.class_names[:4]] + ["..."] * (len(self.class_names) > 4)
-            kind = f"class leaves: {', '.join(shown)}"
+            names = [shown(name) for name in self.class_names[:4]] + ["..."] * (len(self.class_names) > 4)
+            kind = f"class leaves: {', '.join(names)}"
         else:
             kind = f"{'constant' if self.coef is None else 'linear'} leaves"
             kind += f", {self.n_outputs} outputs" if self.n_outputs > 1 else ""
@@ -364,7 +365,7 @@ class Tree(_validate.Value):
                 "reshape one row by X.reshape(1, -1), one column by X.reshape(-1, 1)."
             )
         if rows.shape[1] != self.n_features:
-            columns = ", ".join([*self.feature_labels[:3], *["..."] * (self.n_features > 3)])
+            columns = ", ".join([*map(printable, self.feature_labels[:3]), *["..."] * (self.n_features > 3)])
             raise ValueError(
                 f"X has {rows.shape[1]} columns, but this tree reads {self.n_features}; "
                 f"pass the columns {columns} in that order."
@@ -416,7 +417,7 @@ def _refuse(row: Array, number: int, labels: tuple[str, ...]) -> NoReturn:
     if len(bad):
         column = int(bad[0])
         raise ValueError(
-            f"X must be finite, got {row[column]} in row {number}, column {column} ({labels[column]}); "
+            f"X must be finite, got {row[column]} in row {number}, column {column} ({printable(labels[column])}); "
             f"fill or drop such values, or use a Model whose encoder handles missing ones."
         )
     raise ValueError(

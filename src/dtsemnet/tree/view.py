@@ -67,9 +67,10 @@ class ReadableView:
         for feature in model.encoder.features:
             if feature.fill is not None:  # the number is right before its indicator
                 number, missing = feature.index - 1, feature.index
-                weight[:, missing] += weight[:, number] * feature.fill
-                if coef is not None:
-                    coef[:, :, missing] += coef[:, :, number] * feature.fill
+                with np.errstate(over="ignore", invalid="ignore"):  # a tree with such weights is refused below
+                    weight[:, missing] += weight[:, number] * feature.fill
+                    if coef is not None:
+                        coef[:, :, missing] += coef[:, :, number] * feature.fill
         shown = filled.replace(weight=weight, coef=coef, feature_names=None)
         return cls(model, shown, filled, _remark(model))
 

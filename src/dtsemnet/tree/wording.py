@@ -25,6 +25,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 import numpy as np
 
 from dtsemnet.arrays import Bools, Floats, Ints
+from dtsemnet.names import printable
 from dtsemnet.tree.topology import Topology
 from dtsemnet.tree.tree import Tree
 from dtsemnet.tree.view import ReadableView
@@ -315,8 +316,8 @@ def _choice(view: ReadableView, weight: Floats, bias: float, members: list[int])
     if not named:
         return None
     features = [view.features[j] for j in named]
-    column = features[0].column.name
-    names = [str(feature.category) if feature.kind == "category" else "missing" for feature in features]
+    column = printable(features[0].column.name)
+    names = [printable(feature.category) if feature.kind == "category" else "missing" for feature in features]
     if len(features) == 1 and features[0].kind == "missing":
         pieces = [f"{column} is {'not ' * unknown_answers}missing"]
     elif len(names) == 1:

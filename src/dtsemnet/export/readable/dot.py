@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dtsemnet.export.artefact import Drawing
+from dtsemnet.names import printable
 from dtsemnet.tree import LeafSurvey, ReadableView, Tree, class_colors, tint
 from dtsemnet.tree.wording import Digits, largest_terms, number_text, write_question, write_sum
 
@@ -97,9 +98,11 @@ class _Writer:
         tree = self.tree
         if tree.class_names is not None:
             order = [c for c in np.argsort(-tree.value[k], kind="stable") if tree.value[k, c] > 0]
-            shares = [f"{100 * tree.value[k, c]:.{self.n_digits}g}% {tree.class_names[c]}" for c in order[:4]]
+            shares = [
+                f"{100 * tree.value[k, c]:.{self.n_digits}g}% {printable(tree.class_names[c])}" for c in order[:4]
+            ]
             shares += ["..."] if len(order) > 4 else []
-            return [str(tree.class_names[tree.leaf_class[k]]), ", ".join(shares)]
+            return [printable(tree.class_names[tree.leaf_class[k]]), ", ".join(shares)]
         return [self.output(k, o) for o in range(tree.n_outputs)]
 
     def output(self, k: int, o: int) -> str:
@@ -121,9 +124,8 @@ class _Writer:
 
 
 def _quoted(lines: list[str]) -> str:
-    """Write a label: quotes and backslashes escaped, control characters shown as spaces."""
-    plain = ["".join(letter if letter.isprintable() else " " for letter in line) for line in lines]
-    escaped = [line.replace("\\", "\\\\").replace('"', '\\"') for line in plain]
+    """Write a label: quotes and backslashes escaped."""
+    escaped = [printable(line).replace("\\", "\\\\").replace('"', '\\"') for line in lines]
     return '"' + "\\n".join(escaped) + '"'
 
 

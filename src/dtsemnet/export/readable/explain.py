@@ -23,6 +23,7 @@ import numpy as np
 
 from dtsemnet.arrays import Array, Floats
 from dtsemnet.export.readable.text import CUT, LONGEST, break_line
+from dtsemnet.names import printable
 from dtsemnet.tree import Topology, Tree
 from dtsemnet.tree.encoder import is_missing
 from dtsemnet.tree.view import ReadableView
@@ -80,9 +81,14 @@ def explain(tree: Any, x: Any, *, background: Any = None) -> Explanation:
     rows = None if background is None else view.rows(background)
     if rows is not None and not len(rows):
         raise ValueError("background must hold at least one row, got none.")
+    with np.errstate(over="ignore", invalid="ignore"):  # a term may overflow where the model does not
+        return _explain(view, row, rows)
+
+
+def _explain(view: ReadableView, row: Array, background: Floats | None) -> Explanation:
     model, shown = view.model, view.tree
     leaf, prediction = int(model.apply(row)[0]), model.predict(row)[0]
-    case = _Case(view, row, rows)
+    case = _Case(view, row, background)
     names = shown.class_names or ()
     n_sums = 0 if shown.is_classifier else shown.n_outputs
     return Explanation(
@@ -125,9 +131,9 @@ class Flip:
     def text(self) -> str:
         """Say it as a condition, rounded to the side on which it holds."""
         if self.change is None:
-            return f"{self.column} = {self.value}"
+            return f"{printable(self.column)} = {printable(self.value)}"
         up = self.change > 0
-        return f"{self.column} {'>=' if up else '<='} {outward_text(self.value, _DIGITS, up=up)}"
+        return f"{printable(self.column)} {'>=' if up else '<='} {outward_text(self.value, _DIGITS, up=up)}"
 
 
 @dataclass(frozen=True)
@@ -229,7 +235,9 @@ class Explanation:
         ]
         tables = [_table(["split", "answer", "score", "would turn"], path, 2)] if path else []
         if self.classes:
-            tables.append(_table(["class", "probability"], [[str(c), f"{100 * p:.1f} %"] for c, p in self.classes], 1))
+            tables.append(
+                _table(["class", "probability"], [[printable(c), f"{100 * p:.1f} %"] for c, p in self.classes], 1)
+            )
         for output in self.outputs:
             rows = [[label, amount] for amount, label in _sum_rows(output, self.compared)]
             tables.append(_table(["", "adds"], rows, 1))
@@ -390,7 +398,7 @@ def _nearest(step: Step) -> str:
 
 def _share_lines(shares: Sequence[tuple[Any, float]]) -> list[str]:
     ordered = sorted(shares, key=lambda pair: -pair[1])
-    return [f"{100 * share:6.1f} %  {name}" for name, share in ordered if share >= _SMALLEST_SHARE]
+    return [f"{100 * share:6.1f} %  {printable(name)}" for name, share in ordered if share >= _SMALLEST_SHARE]
 
 
 def _output_lines(name: str, output: Attribution, compared: bool) -> list[str]:
@@ -403,8 +411,8 @@ def _output_lines(name: str, output: Attribution, compared: bool) -> list[str]:
 def _addends(amounts: Sequence[float]) -> list[str]:
     """Write numbers with the same decimals, so that what is shown adds up as shown."""
     largest = max(abs(amount) for amount in amounts)
-    decimals = _DIGITS - 1 - (math.floor(math.log10(largest)) if largest > 0 else 0)
-    if not -_DIGITS < decimals < 2 * _DIGITS:
+    decimals = _DIGITS - 1 - (math.floor(math.log10(largest)) if 0 < largest < math.inf else 0)
+    if not math.isfinite(largest) or not -_DIGITS < decimals < 2 * _DIGITS:
         texts = [_number(amount) for amount in amounts]
     else:
         texts = [f"{amount:.{max(decimals, 0)}f}" for amount in amounts]
@@ -417,7 +425,7 @@ def _sum_rows(output: Attribution, compared: bool) -> list[tuple[str, str]]:
     order = sorted(output.contributions, key=lambda term: -abs(term.amount))
     few = order if len(order) <= _CONTRIBUTIONS + 1 else order[:_CONTRIBUTIONS]
     rows = [(output.baseline, "leaf at the mean of the background" if compared else "intercept")]
-    rows += [(term.amount, f"{term.column} = {_value(term.value)}") for term in few]
+    rows += [(term.amount, f"{printable(term.column)} = {_value(term.value)}") for term in few]
     if len(few) < len(order):
         rows.append((sum(term.amount for term in order[len(few) :]), f"{len(order) - len(few)} more columns"))
     amounts, labels = zip(*rows, (output.total, "sum"))
@@ -448,7 +456,7 @@ def _value(value: Any) -> str:
         return "missing"
     if isinstance(value, tuple):
         return "(" + ", ".join(_value(part) for part in value) + ")"
-    return _number(value) if isinstance(value, float) else str(value)
+    return _number(value) if isinstance(value, float) else printable(value)
 
 
 def _number(number: float) -> str:

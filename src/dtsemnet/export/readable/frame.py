@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from dtsemnet.arrays import Array, Bools, Floats, Ints
+from dtsemnet.names import printable
 from dtsemnet.tree import LeafSurvey, ReadableView
 
 __all__ = ["to_frame"]
@@ -161,5 +162,9 @@ def _ratio(part: Array, whole: Array) -> Floats:
 
 def _distinct(names: tuple[Any, ...]) -> list[str]:
     """Write names as text; one that would occur twice, such as 1 and "1", gets its position appended."""
-    texts = [str(name) for name in names]
-    return [text if text not in texts[:k] else f"{text} ({k})" for k, text in enumerate(texts)]
+    texts: dict[str, None] = {}
+    for k, text in enumerate(map(printable, names)):
+        while text in texts:
+            text = f"{text} ({k})"
+        texts[text] = None
+    return list(texts)

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dtsemnet.arrays import Bools, Floats, Ints
+from dtsemnet.names import printable
 from dtsemnet.tree import ReadableView
 from dtsemnet.tree.wording import (
     MOST_DIGITS,
@@ -292,7 +293,7 @@ class _Printer:
             outputs = [self.output_parts(leaf, o, sums) for o in range(tree.n_outputs)]
             lines = [_together(outputs)]
             if self.names is not None:  # each output on a line of its own
-                lines = [[f"{name} = {parts[0]}", *parts[1:]] for name, parts in zip(self.names, outputs)]
+                lines = [[f"{printable(name)} = {parts[0]}", *parts[1:]] for name, parts in zip(self.names, outputs)]
         if self.rows is not None:
             n_rows = int(self.start[leaf + 1] - self.start[leaf])
             lines[-1].append(f" [{n_rows} row{'' if n_rows == 1 else 's'}]")
@@ -372,9 +373,9 @@ def _together(outputs: list[list[str]]) -> list[str]:
 def _classes(names: tuple[Any, ...], share: Floats) -> str:
     """Name the class of a leaf, its share and, among three classes or more, the next classes."""
     order = np.argsort(-share, kind="stable")
-    others = [f"{names[k]}: {_percent(share[k])}" for k in order[1:] if share[k] >= 0.005 and len(names) > 2]
+    others = [f"{printable(names[k])}: {_percent(share[k])}" for k in order[1:] if share[k] >= 0.005 and len(names) > 2]
     shown = [_percent(share[order[0]]), *others[:2], *(["…"] if len(others) > 2 else [])]
-    return f"{names[order[0]]} ({', '.join(shown)})"
+    return f"{printable(names[order[0]])} ({', '.join(shown)})"
 
 
 def _percent(share: float) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from dtsemnet.tree.file import write_atomically
+from dtsemnet.files import write_atomically
 from dtsemnet_paper.bench.figure_files import draw, read_figures
 from dtsemnet_paper.bench.lead_table import ablation_table, lead_table
 from dtsemnet_paper.bench.render import to_markdown

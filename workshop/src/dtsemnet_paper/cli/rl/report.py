@@ -62,7 +62,7 @@ def _plain(row: Any) -> dict[str, Any]:
 def _write(found: Any, folder: Path, out: Path) -> list[Path]:
     """Write figures and report; the report shows all environments, whatever was asked for."""
     require("matplotlib", extra="plot", verb="dtsemnet rl report --out").use("Agg")
-    from dtsemnet.tree.file import write_atomically
+    from dtsemnet.files import write_atomically
     from dtsemnet_paper.agents.curves import plot_curves
     from dtsemnet_paper.agents.report import to_markdown
     from dtsemnet_paper.bench.figures import save_figure
