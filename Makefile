@@ -12,12 +12,7 @@ endif
 # Two test processes share two cores: each uses one thread.
 export OMP_NUM_THREADS ?= 1
 
-# Length of the soak test.
-SOAK_SECONDS ?= 1800
-# Processes that the campaign of faults kills.
-KILLS ?= 208
-
-.PHONY: demo test test-all lint format bench faults fuzz soak clean
+.PHONY: demo test test-all lint format bench fuzz clean
 
 demo: $(VENV)/.base
 	$(BIN)/python examples/demo.py
@@ -36,13 +31,6 @@ lint: $(VENV)/.dev
 format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
-
-faults: $(VENV)/.dev
-	$(BIN)/pytest tests/faults
-	PYTHONPATH=tests $(BIN)/python -m faults.campaign --kills $(KILLS)
-
-soak: $(VENV)/.dev
-	$(BIN)/python tests/faults/soak.py --seconds $(SOAK_SECONDS)
 
 # Damaged files of every kind; those that break a law are kept in tests/fuzz/inputs. Half of the time is for atheris, a
 # fuzzer that is guided by coverage, if it is installed (pip install atheris).
@@ -66,6 +54,19 @@ $(VENV)/.base: pyproject.toml constraints.txt | $(BIN)/python
 $(VENV)/.dev: pyproject.toml workshop/pyproject.toml constraints.txt | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]" -e workshop
 	touch $@ $(VENV)/.base
+
+.PHONY: faults soak
+
+# Full disks, signals and the like, and a campaign that kills this many processes at random moments.
+KILLS ?= 208
+faults: $(VENV)/.dev
+	$(BIN)/pytest tests/faults
+	PYTHONPATH=tests $(BIN)/python -m faults.campaign --kills $(KILLS)
+
+# Fits and predictions for a long time; memory must stay flat.
+SOAK_SECONDS ?= 1800
+soak: $(VENV)/.dev
+	$(BIN)/python tests/faults/soak.py --seconds $(SOAK_SECONDS)
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis node_modules

@@ -29,8 +29,8 @@ def _few_episodes(monkeypatch):
     monkeypatch.setattr(runs, "JUDGING_SEEDS", range(10_000, 10_003))
 
 
-def planned(folder, agent="dtsemnet", seed=1, **changes):
-    configuration = read_environment("CartPole-v1").configuration(agent, TINY | changes)
+def planned(folder, agent="dtsemnet", seed=1, env="CartPole-v1", **changes):
+    configuration = read_environment(env).configuration(agent, TINY | changes)
     return Run(configuration, seed, folder / "runs")
 
 
@@ -60,7 +60,11 @@ def killer(monkeypatch, steps):
     monkeypatch.setattr(runs, "train", train)
 
 
-@pytest.mark.parametrize("changes", [{}, {"normalize": True}], ids=["plain", "normalised"])
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"normalize": True}, {"env": "LunarLander-v3"}, {"env": "LunarLander-v3", "normalize": True}],
+    ids=["plain", "normalised", "opaque", "opaque and normalised"],
+)
 def test_a_killed_run_ends_as_one_that_was_not(changes, tmp_path):
     straight = execute(planned(tmp_path / "straight", **changes))
     run = planned(tmp_path / "killed", **changes)

@@ -2,9 +2,9 @@
 
 A checkpoint is one file, replaced in one step, so that a kill while it is written leaves the previous one. It holds
 networks and optimisers, the replay buffer, the statistics of ``VecNormalize``, the states of all random generators, and
-the states of the environments if they are not opaque (:mod:`dtsemnet.rl.environment_states`). In that case the resumed
-training is bit for bit the one that was not killed. Environments of Box2D are opaque: they resume with new episodes,
-from seeds not used before.
+the states of the environments (:mod:`dtsemnet.rl.environment_states`), or, if they do not show it, the actions of their
+episodes, which are played again (:mod:`dtsemnet.rl.episodes`). So the resumed training is bit for bit the one that was
+not killed. If neither is possible, new episodes begin, from seeds not used before.
 
 The file holds numbers, texts and arrays, and reading it runs no code (:mod:`dtsemnet.rl.plain_values`). Checkpoints of
 earlier versions were pickles, which can run any code, so they are refused.
@@ -27,6 +27,7 @@ from stable_baselines3.common.running_mean_std import RunningMeanStd
 from stable_baselines3.common.vec_env import VecNormalize
 
 from dtsemnet.rl.environment_states import environment_state, restore_environment
+from dtsemnet.rl.episodes import episodes_of, record_episodes, replay_episodes
 from dtsemnet.rl.plain_values import read_values, write_values
 from dtsemnet.training.archive import unreadable
 
@@ -63,7 +64,8 @@ class CheckpointCallback(BaseCallback):
         self.last = 0.0
 
     def restore(self, agent: BaseAlgorithm) -> None:
-        """Return to the checkpoint, if there is one."""
+        """Return to the checkpoint, if there is one; if there is none, make sure that one can be written."""
+        record_episodes(agent)
         if not self.path.is_file():
             refuse_pickle(self.path.with_suffix(".pickle"))
             return
@@ -107,6 +109,7 @@ def save_checkpoint(agent: BaseAlgorithm, path: str | PathLike[str], extra: Any 
         "counters": {name: getattr(agent, name) for name in COUNTERS},
         "position": {name: getattr(agent, name) for name in POSITION},
         "environments": environment_state(agent.env),
+        "episodes": episodes_of(agent),
         "statistics": None if normalize is None else statistics_of(normalize),
         "replay": replay,
         "generators": {
@@ -218,21 +221,23 @@ def _restore(agent: BaseAlgorithm, content: dict[str, Any]) -> None:
         for name in REPLAY_ARRAYS:
             getattr(buffer, name)[: len(replay[name])] = replay[name]
         buffer.pos, buffer.full = replay["pos"], replay["full"]
-    _restore_environments(agent, content["environments"])
+    _restore_environments(agent, content["environments"], content["episodes"])
     random.setstate(states["python"])
     np.random.set_state(states["numpy"])
     torch.set_rng_state(states["torch"])
     agent.action_space.np_random.bit_generator.state = states["actions"]
 
 
-def _restore_environments(agent: BaseAlgorithm, state: Any) -> None:
+def _restore_environments(agent: BaseAlgorithm, state: Any, episodes: Any) -> None:
     """Restore the environments, or else start new episodes, different from the first ones of the run."""
     assert agent.env is not None
     if state is not None:
         agent.env.unwrapped.reset()  # makes the parts that an episode needs
         if restore_environment(agent.env, state):
             return
-        logger.warning("dtsemnet: the environments cannot be put back into their episodes; new ones begin")
+    elif episodes is not None and replay_episodes(agent, episodes):
+        return
+    logger.warning("dtsemnet: the environments cannot be put back into their episodes; new ones begin")
     agent._last_obs = None
     seed = np.random.SeedSequence([agent.seed or 0, agent.num_timesteps]).generate_state(1)[0]
     agent.env.seed(int(seed))

@@ -6,7 +6,7 @@ environment that was made alike, and sets them. So the file never makes an objec
 is read.
 
 Some parts have no such state: simulations in C or C++ (Box2D, MuJoCo), open files, windows. An environment that has one
-is *opaque*: it cannot be restored, and its training resumes with new episodes.
+is *opaque*: its episode must be played again (:mod:`dtsemnet.rl.episodes`).
 """
 
 from __future__ import annotations
