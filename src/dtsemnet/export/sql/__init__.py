@@ -4,7 +4,13 @@ A split is a CASE, a leaf is what it predicts. Sums are written in the documente
 every double exactly, so a database with IEEE doubles answers as the tree does, bit for
 bit. A comparison with NULL or NaN is not false but unknown, or even true, so rows that the
 tree refuses (a missing or infinite number, a sum that overflows both ways) are sorted out
-first: the expression is NULL for them, never a leaf that they did not reach.
+first: the expression is NULL for them, never a leaf that they did not reach. PostgreSQL ends a query
+with an error where a result overflows or underflows; its dialect sorts such rows out, too
+(:mod:`dtsemnet.export.sql.postgres`).
+
+A column that is only cast is written out wherever the tree reads it. One that fills in missing
+values, shifts or clips is computed once, in a subquery over the row that gives it a name: NULL if
+the tree refuses the value.
 
 Databases differ in how they read decimals: sqlite 3.40 misreads one literal of 17 digits in
 ten thousand by its last bit, duckdb takes 0.1 for a DECIMAL, PostgreSQL 1e0 for a NUMERIC.
@@ -12,8 +18,8 @@ So a double is written as what it is, an integer over a power of two: both are r
 by everyone, and their quotient is exact. A missing value is NULL. NaN, which only some
 databases have, counts as missing: ``NULLIF(x, NAN)`` makes it one.
 
-Margin probabilities need all scores, and each of them several times. So they are a subquery over
-the columns of the row, in stages that name what they compute: the scores; the sums of margins on
+Margin probabilities need all scores, and each of them several times. So they are a subquery,
+too, in stages that name what they compute: the scores; the sums of margins on
 the paths to the leaves, of which the first that is 0 belongs to the leaf reached; the least of
 them in each class, two by two, since databases have no common name for the smaller of two
 numbers; the exponentials. ``DISTINCT`` changes nothing about one row, but keeps sqlite from
@@ -37,6 +43,7 @@ import numpy as np
 
 from dtsemnet.arrays import Array, Floats
 from dtsemnet.export.artefact import Artefact, Predictions, checked
+from dtsemnet.export.sql.postgres import Limits
 from dtsemnet.kernels.routing import LANES
 from dtsemnet.tree import Column, Feature, Model, TanhScale
 from dtsemnet.tree._validate import Scalar
@@ -55,7 +62,9 @@ _LARGEST = 62
 """2**62 is the largest power of two that a 64-bit integer holds."""
 
 
-def to_sql(tree: Any, X: Any = None, *, output: str = "predict", table: str | None = None) -> Artefact:
+def to_sql(
+    tree: Any, X: Any = None, *, output: str = "predict", table: str | None = None, dialect: str = "ieee"
+) -> Artefact:
     """Write a tree as an SQL expression.
 
     Parameters
@@ -72,6 +81,10 @@ def to_sql(tree: Any, X: Any = None, *, output: str = "predict", table: str | No
     table : str, optional
         Name of the table, put before each column. Useful in sqlite, which takes a quoted name that it does not find
         for a string.
+    dialect : {"ieee", "postgresql"}, default="ieee"
+        "ieee" suits databases in which a result that is too large becomes infinite and one that is too small becomes
+        0, as in sqlite and duckdb. In PostgreSQL that is an error, which ends the query; "postgresql" gives NULL for
+        rows with numbers so extreme that it could happen, and ``report.n_beyond`` counts them.
 
     Returns
     -------
@@ -95,13 +108,16 @@ def to_sql(tree: Any, X: Any = None, *, output: str = "predict", table: str | No
     model = Model.of(tree)
     if output not in ("predict", "leaf", "proba") or (output == "proba" and not model.is_classifier):
         raise ValueError(f"output must be 'predict', 'leaf', or 'proba' for a classifier, got {output!r}.")
+    if dialect not in ("ieee", "postgresql"):
+        raise ValueError(f"dialect must be 'ieee' or 'postgresql', got {dialect!r}.")
+    limits = Limits.of(model) if dialect == "postgresql" else None
     names = [column.name for column in model.encoder.columns]
     by_folded: dict[str, str] = {}
     for name in names:
         twin = by_folded.setdefault(name.lower(), name)
         if twin != name:
             raise ValueError(f"SQL reads the columns {twin!r} and {name!r} as one; rename one of them.")
-    writer = _Writer(model, "" if table is None else f"{identifier(table)}.")
+    writer = _Writer(model, "" if table is None else f"{identifier(table)}.", limits)
     expression = writer.write(output)
     one = output == "leaf" or (output == "predict" and model.is_classifier)
     n_values = 1 if one else model.tree.n_outputs
@@ -114,19 +130,43 @@ def to_sql(tree: Any, X: Any = None, *, output: str = "predict", table: str | No
             return Predictions(label=np.array([writer.labels.get(word) for (word,) in values], dtype=object))
         return Predictions(output=np.array(values, dtype=np.float64).reshape(len(rows), -1))
 
-    return checked(model, Artefact("SQL", expression, exact=True, answer=answer), X)
+    accepts = None if limits is None else limits.contain
+    return checked(model, Artefact("SQL", expression, exact=True, answer=answer, accepts=accepts), X)
 
 
 class _Writer:
     """Writes expressions over the columns of a model."""
 
-    def __init__(self, model: Model, table: str) -> None:
-        self.model, self.tree, self.table = model, model.tree, table
+    def __init__(self, model: Model, table: str, limits: Limits | None) -> None:
+        self.model, self.tree, self.table, self.limits = model, model.tree, table, limits
         features = model.encoder.features
         self.is_number = [feature.kind == "number" for feature in features]
         self.text = [number(f.column, table) if f.kind == "number" else condition(f, table) for f in features]
         # Whether the product of a feature with a weight can overflow.
-        self.is_unbounded = [f.kind == "number" and None in (f.column.lower, f.column.upper) for f in features]
+        self.is_unbounded = [
+            f.kind == "number" and None in (f.column.lower, f.column.upper) and limits is None for f in features
+        ]
+        self.conditions: list[str] = []  # under which the columns that are only cast are accepted
+        self.computed: dict[str, str] = {}  # the other columns by name: NULL, or what the tree reads
+        self.taken = [*(column.name for column in model.encoder.columns), table.strip('".')]
+        prefix = unused_prefix("c", self.taken)
+        for feature in (feature for feature in features if feature.kind == "number"):
+            accepted = self._acceptance(feature)
+            if feature.column.missing is None and feature.column.is_identity:
+                self.conditions.append(accepted)
+                continue
+            name = f"{prefix}{feature.column_index}"
+            self.computed[name] = f"CASE WHEN {accepted} THEN {self.text[feature.index]} END"
+            self.text[feature.index] = name
+
+    def _acceptance(self, feature: Feature) -> str:
+        """Write the condition under which a number is accepted: finite, and not missing unless the tree knows that."""
+        column, name = feature.column, self.table + identifier(feature.column.name)
+        if self.limits is not None:
+            return self.limits.condition(feature.column_index, _filled(column, name))
+        # A bound hides an infinity behind it, so then the column itself is tested.
+        value = _filled(column, name) if column.is_clipped else _mapped(column, name)
+        return f"{value} - {value} = 0e0"  # inf - inf is NaN, and neither that nor NULL is equal to 0
 
     def write(self, output: str) -> str:
         if output == "leaf":
@@ -155,12 +195,20 @@ class _Writer:
         return words
 
     def _route(self, leaf: Callable[[int], str]) -> str:
-        return self._accepted(self._node(0 if self.tree.n_splits else -1, leaf, 0))
+        body = self._node(0 if self.tree.n_splits else -1, leaf, 0)
+        if self.computed:
+            stages = self._stages()
+            body = f"({stages.query(_guarded(self._known, body))})"
+        return _guarded(self.conditions, body)
 
-    def _accepted(self, body: str) -> str:
-        columns = [column for column in self.model.encoder.columns if column.categories is None]
-        conditions = [acceptance(column, self.table) for column in columns]
-        return f"CASE WHEN {_all(conditions)} THEN\n{body}\nEND" if conditions else body
+    @property
+    def _known(self) -> list[str]:
+        """The conditions under which the columns that are computed are accepted."""
+        return [f"{name} IS NOT NULL" for name in self.computed]
+
+    def _stages(self) -> _Stages:
+        """Start a query over one row, with the columns that are computed."""
+        return _Stages(self.taken, self.computed)
 
     def _shares(self, share: Floats) -> list[str]:
         """Write one expression for each class: its share in the leaf."""
@@ -173,20 +221,20 @@ class _Writer:
         log = probability.leaf_logs(tree)
         if not tree.n_splits:  # margins are 0
             return self._shares(probability.of(np.zeros(log.shape), log))
-        stages = _Stages([column.name for column in self.model.encoder.columns])
+        stages = self._stages()
         weights = []
         for name, margin in zip(*self._logs_and_margins(stages, log)):
             exponent = f"{name} - {double(probability.rate)} * {margin}" if probability.rate else name
             weights.append(f"EXP(CASE WHEN {exponent} > -700e0 THEN {exponent} ELSE -700e0 END)")
         names = stages.select(weights)
         total = " + ".join(names)
-        return [self._accepted(f"({stages.query(f'{name} / ({total})')})") for name in names]
+        return [_guarded(self.conditions, f"({stages.query(f'{name} / ({total})')})") for name in names]
 
     def _logs_and_margins(self, stages: _Stages, log: Floats) -> tuple[list[str], list[str]]:
         """Add the stages up to the logarithm of the leaf and the margin of each class; returns their names."""
         tree, paths = self.tree, self.tree.topology.paths
         sums = [self._sum(weight, float(bias)) for weight, bias in zip(tree.weight, tree.bias)]
-        score = stages.select([text for text, _ in sums])
+        score = stages.select([text for text, _ in sums], self._known)
         known = [f"{name} IS NOT NULL" for name, (_, unknown) in zip(score, sums) if unknown]
         left = [f"CASE WHEN {name} > 0e0 THEN {name} ELSE 0e0 END" for name in score]
         right = [f"CASE WHEN {name} < 0e0 THEN -{name} ELSE 0e0 END" for name in score]
@@ -259,20 +307,25 @@ class _Writer:
 
 
 class _Stages:
-    """A query over one row in stages, each of which names what it computes by the names of the stage before."""
+    """A query over one row in stages, each of which names what it computes by the names of the stage before.
 
-    def __init__(self, columns: Sequence[str]) -> None:
-        self.prefix, self.n_names, self.last = "p", 0, ""
-        while any(column.lower().startswith(self.prefix) for column in columns):  # no name is that of a column
-            self.prefix += "_"
+    Stages are common table expressions: subqueries inside each other would be deeper than sqlite allows.
+    """
+
+    def __init__(self, taken: Sequence[str], computed: Mapping[str, str]) -> None:
+        self.prefix, self.n_names = unused_prefix("p", taken), 0
+        self.stages: list[str] = []
+        if computed:
+            self.stages.append("SELECT " + ",\n".join(f"{text} AS {name}" for name, text in computed.items()))
 
     def select(self, expressions: Sequence[str], conditions: Sequence[str] = ()) -> list[str]:
         """Add a stage; returns the names of its columns."""
         names = [f"{self.prefix}{self.n_names + k}" for k in range(len(expressions))]
         self.n_names += len(names)
         listed = ",\n".join(f"{text} AS {name}" for text, name in zip(expressions, names))
-        where = f" WHERE {_all(list(conditions))}" if conditions else ""
-        self.last = self.query(f"DISTINCT {listed}") + where if self.last else f"SELECT {listed}"
+        where = f"\nWHERE {_all(list(conditions))}" if conditions else ""
+        distinct = "DISTINCT " if self.stages else ""
+        self.stages.append(f"SELECT {distinct}{listed}{self._source}{where}")
         return names
 
     def reduce(self, sign: str, groups: list[list[str]]) -> list[str]:
@@ -288,7 +341,16 @@ class _Stages:
 
     def query(self, expression: str) -> str:
         """Write the query of an expression over the last stage."""
-        return f"SELECT {expression}\nFROM ({self.last}) AS {self.prefix}"
+        stages = ",\n".join(f"{self._name(k)} AS ({stage})" for k, stage in enumerate(self.stages))
+        return f"WITH {stages}\nSELECT {expression}{self._source}"
+
+    def _name(self, stage: int) -> str:
+        return f"{self.prefix}_{stage}"
+
+    @property
+    def _source(self) -> str:
+        """The place to select from: the last stage, or the row itself if there is none."""
+        return f"\nFROM {self._name(len(self.stages) - 1)}" if self.stages else ""
 
 
 def ordered_sum(terms: Mapping[int, Term], add: Callable[[Term, Term], Term]) -> Term | None:
@@ -319,6 +381,18 @@ def _join(one: Term | None, other: Term | None, add: Callable[[Term, Term], Term
 def _add(one: tuple[str, bool], other: tuple[str, bool]) -> tuple[str, bool]:
     """Join two terms; a sum is read from the left, so only a right part that is a sum needs parentheses."""
     return f"{one[0]} + ({other[0]})" if other[1] else f"{one[0]} + {other[0]}", True
+
+
+def _guarded(conditions: list[str], body: str) -> str:
+    """Write what is NULL unless all conditions hold."""
+    return f"CASE WHEN {_all(conditions)} THEN\n{body}\nEND" if conditions else body
+
+
+def unused_prefix(prefix: str, names: Sequence[str]) -> str:
+    """Make a prefix that no name starts with."""
+    while any(name.lower().startswith(prefix) for name in names):
+        prefix += "_"
+    return prefix
 
 
 def _all(conditions: list[str]) -> str:
@@ -447,14 +521,6 @@ def condition(feature: Feature, table: str) -> str:
     assert feature.category is not None
     equal = f"{name} = {category(feature.category)}"
     return f"{equal} OR {absent}" if column.fills_missing and feature.category == column.fill else equal
-
-
-def acceptance(column: Column, table: str) -> str:
-    """Write the condition under which the tree accepts a number: finite, and not missing unless the tree knows that."""
-    name = table + identifier(column.name)
-    # A bound hides an infinity behind it, so then the column itself is tested.
-    value = _filled(column, name) if column.is_clipped else _mapped(column, name)
-    return f"{value} - {value} = 0e0"  # inf - inf is NaN, and neither that nor NULL is equal to 0
 
 
 def _mapped(column: Column, name: str) -> str:
