@@ -39,8 +39,8 @@ class KnownAnswers:
     score: Floats
     """Scores of all splits, shape (n_tests, n_splits)."""
     output: Floats
-    """Outputs of linear leaves before they are clipped, shape (n_tests, n_leaves * n_outputs); without columns if leaves
-    are constant."""
+    """Outputs of linear leaves before they are clipped, shape (n_tests, n_leaves * n_outputs); no columns if leaves are
+    constant."""
     rounding: float
     """How far sums in floats may be off; 0 for doubles."""
 
