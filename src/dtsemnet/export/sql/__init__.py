@@ -43,7 +43,7 @@ import numpy as np
 
 from dtsemnet.arrays import Array, Floats
 from dtsemnet.export.artefact import Artefact, Predictions, checked
-from dtsemnet.export.sql.postgres import Limits
+from dtsemnet.export.sql.postgres import NAME_BYTES, Limits
 from dtsemnet.kernels.routing import LANES
 from dtsemnet.tree import Column, Feature, Model, TanhScale
 from dtsemnet.tree._validate import Scalar
@@ -58,6 +58,10 @@ _NESTED = 10
 """Levels written as CASE inside CASE; sqlite's parser has room for about 15."""
 _SATURATED = 40.0
 """tanh is 1 to the last bit long before this, and its exponential stays in range."""
+_HIDDEN = frozenset(map(chr, [*range(32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)])) - {
+    *"\t\n\r"
+}
+"""Characters that command a terminal or turn the reading direction; tabs and line breaks do occur in headings."""
 _LARGEST = 62
 """2**62 is the largest power of two that a 64-bit integer holds."""
 
@@ -112,9 +116,9 @@ def to_sql(
         raise ValueError(f"dialect must be 'ieee' or 'postgresql', got {dialect!r}.")
     limits = Limits.of(model) if dialect == "postgresql" else None
     names = [column.name for column in model.encoder.columns]
-    by_folded: dict[str, str] = {}
+    by_folded: dict[bytes, str] = {}
     for name in names:
-        twin = by_folded.setdefault(name.lower(), name)
+        twin = by_folded.setdefault(_folded(name).encode()[: None if limits is None else NAME_BYTES], name)
         if twin != name:
             raise ValueError(f"SQL reads the columns {twin!r} and {name!r} as one; rename one of them.")
     writer = _Writer(model, "" if table is None else f"{identifier(table)}.", limits)
@@ -388,9 +392,14 @@ def _guarded(conditions: list[str], body: str) -> str:
     return f"CASE WHEN {_all(conditions)} THEN\n{body}\nEND" if conditions else body
 
 
+def _folded(name: str) -> str:
+    """Fold a name as databases do: they take A for a, but not Ä for ä."""
+    return "".join(letter.lower() if letter.isascii() else letter for letter in name)
+
+
 def unused_prefix(prefix: str, names: Sequence[str]) -> str:
     """Make a prefix that no name starts with."""
-    while any(name.lower().startswith(prefix) for name in names):
+    while any(_folded(name).startswith(prefix) for name in names):
         prefix += "_"
     return prefix
 
@@ -419,11 +428,13 @@ def query(columns: Sequence[str], rows: Array, expression: str, table: str, n_va
     connection = sqlite3.connect(":memory:")
     try:
         connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, 10**9)
-        connection.execute(f"CREATE TABLE {identifier(table)} ({', '.join(map(identifier, columns))})")
-        marks = ", ".join("?" * len(columns))
-        connection.executemany(f"INSERT INTO {identifier(table)} VALUES ({marks})", rows.tolist())
+        order = unused_prefix("row", columns)  # a column may be called rowid
+        connection.execute(f"CREATE TABLE {identifier(table)} ({', '.join(map(identifier, [order, *columns]))})")
+        marks = ", ".join("?" * (1 + len(columns)))
+        numbered = ([i, *row] for i, row in enumerate(rows.tolist()))
+        connection.executemany(f"INSERT INTO {identifier(table)} VALUES ({marks})", numbered)
         _need_exp(connection)
-        return _select(connection, expression, identifier(table), n_values)
+        return _select(connection, f"{expression} FROM {identifier(table)} ORDER BY {order}", n_values)
     except sqlite3.Error as error:
         raise ValueError(
             f"sqlite cannot run this expression of {len(expression):,} characters: {error}. Use a smaller "
@@ -433,12 +444,11 @@ def query(columns: Sequence[str], rows: Array, expression: str, table: str, n_va
         connection.close()
 
 
-def _select(connection: sqlite3.Connection, expression: str, table: str, n_values: int) -> list[tuple[Any, ...]]:
+def _select(connection: sqlite3.Connection, select: str, n_values: int) -> list[tuple[Any, ...]]:
     answers, start = (identifier(f"dtsemnet {word}") for word in ("answers", "start"))
     connection.execute(f"CREATE TABLE {answers} ({', '.join(f'value{k}' for k in range(n_values))})")
     connection.execute(f"CREATE TABLE {start} (now)")
-    select = f"SELECT {expression} FROM {table} ORDER BY {table}.rowid"
-    connection.execute(f"CREATE TRIGGER run AFTER INSERT ON {start} BEGIN INSERT INTO {answers} {select}; END")
+    connection.execute(f"CREATE TRIGGER run AFTER INSERT ON {start} BEGIN INSERT INTO {answers} SELECT {select}; END")
     connection.execute(f"INSERT INTO {start} VALUES (1)")
     return connection.execute(f"SELECT * FROM {answers} ORDER BY rowid").fetchall()
 
@@ -542,6 +552,11 @@ def _present(name: str) -> str:
 
 
 def _plain(name: str) -> str:
-    if "\0" in name:
-        raise ValueError(f"SQL has no way to write the NUL character in {name!r}; rename it.")
+    """Refuse what SQL cannot hold, or what would hide in it: it has no escapes that all databases know."""
+    hidden = [letter for letter in name if letter in _HIDDEN]
+    if hidden:
+        raise ValueError(
+            f"SQL has no way to escape the character {hidden[0]!r} in {name!r}, and a terminal that shows the "
+            "expression would obey it; rename it."
+        )
     return name

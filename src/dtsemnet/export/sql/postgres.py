@@ -22,7 +22,10 @@ from dtsemnet.arrays import Array, Bools, Floats
 from dtsemnet.tree import Column, Model
 from dtsemnet.tree.encoder import is_missing
 
-__all__ = ["Limits"]
+__all__ = ["NAME_BYTES", "Limits"]
+
+NAME_BYTES = 63
+"""PostgreSQL cuts longer names, in tables and in queries."""
 
 _LARGEST, _SMALLEST = 1e250, 1e-250
 _WIDEST = 1e30
