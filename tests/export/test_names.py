@@ -15,8 +15,9 @@ from dtsemnet.tree import Column, Encoder, MarginProbability, Model, Topology, T
 
 ODD = [
     "", " ", "a\nb", "a\tb", 'a"b', "it's", '"""', "'''", "a\\", "\\\n", "\\N{x}", "\\u000a", "%s{0}", "{{model}}",
-    "a|b", "*/ int x; /*", "-- ; DROP TABLE t", "#", "??/", "größe 12", "Ä", "ä", "🌲", "a\u200db", "a\u2028b", "\ufeffa",
-    "rowid", "oid", "_rowid_", "row", "sqlite_a", "select", "X", "leaf", "score.0", "c0", "p0", "\uffff", "w" * 1000,
+    "a|b", "*/ int x; /*", "-- ; DROP TABLE t", "#", "??/", "größe 12", "Ä", "ä", "🌲", "a\u200db", "a\u2028b",
+    "\ufeffa", "rowid", "oid", "_rowid_", "row", "sqlite_a", "select", "X", "leaf", "score.0", "c0", "p0", "\uffff",
+    "w" * 1000,
 ]  # fmt: skip
 HOSTILE = ["a\0b", "a\x1b[2Jb", "a\x9b2Jb", "\u202egnp.exe", "\u2066a", "a\x07", "a\x7f", "a\x08\x08b", "a\x0cb"]
 COMMANDS = {chr(code) for code in (*range(9), *range(11, 32), *range(127, 160), 0x202E, 0x2066)} - {"\r"}
