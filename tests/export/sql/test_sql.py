@@ -168,6 +168,18 @@ def test_deep_trees_fit_into_the_parsers(depth):
     assert check_export(tree, run_in_duckdb(Model.of(tree), artefact, "predict"), n_rows=100).n_near == 0
 
 
+@pytest.mark.parametrize("filled", [False, True])
+def test_deep_trees_with_long_sums_in_the_leaves_fit_into_the_parser_of_sqlite(filled):
+    rng = np.random.default_rng(0)
+    topology = Topology([[~k, k + 1] for k in range(9)] + [[~9, ~10]])
+    weight, coef = rng.normal(size=(10, 40)), rng.normal(size=(11, 1, 40))
+    tree = Tree(topology, weight, rng.normal(size=10) + 2, rng.normal(size=(11, 1)), coef)
+    columns = [Column(f"x{j}", missing="fill" if filled else None, fill=0.1) for j in range(40)]
+    model = Model(Encoder(columns), tree)
+    artefact = to_sql(model)
+    assert check_export(model, run_in_duckdb(model, artefact, "predict"), n_rows=100).n_near == 0
+
+
 def test_what_sqlite_cannot_run_is_an_error_that_says_so():
     with pytest.raises(ValueError, match="sqlite cannot run this expression of 2,001 characters"):
         query(["a"], np.array([[1.0]]), "(" * 1000 + "1" + ")" * 1000, "t")

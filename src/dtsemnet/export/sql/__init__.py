@@ -30,6 +30,7 @@ The check runs the expression in sqlite, which comes with Python.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
@@ -54,8 +55,9 @@ Term = TypeVar("Term")
 
 NAN = "NULLIF(CAST('NaN' AS DOUBLE PRECISION), 0e0)"
 """NaN in databases that have it; NULL in sqlite, which casts the word to 0."""
-_NESTED = 10
-"""Levels written as CASE inside CASE; sqlite's parser has room for about 15."""
+_NESTED = (10, 7, 4, 1)
+"""Levels written as CASE inside CASE: the first number for which sqlite's parser has room. It has room for about 15,
+and for less if the sums in the leaves are long."""
 _SATURATED = 40.0
 """tanh is 1 to the last bit long before this, and its exponential stays in range."""
 _HIDDEN = frozenset(map(chr, [*range(32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)])) - {
@@ -121,8 +123,11 @@ def to_sql(
         twin = by_folded.setdefault(_folded(name).encode()[: None if limits is None else NAME_BYTES], name)
         if twin != name:
             raise ValueError(f"SQL reads the columns {twin!r} and {name!r} as one; rename one of them.")
-    writer = _Writer(model, "" if table is None else f"{identifier(table)}.", limits)
-    expression = writer.write(output)
+    for n_nested in _NESTED:
+        writer = _Writer(model, "" if table is None else f"{identifier(table)}.", limits, n_nested)
+        expression = writer.write(output)
+        if _is_parsed(expression):
+            break
     one = output == "leaf" or (output == "predict" and model.is_classifier)
     n_values = 1 if one else model.tree.n_outputs
 
@@ -141,8 +146,8 @@ def to_sql(
 class _Writer:
     """Writes expressions over the columns of a model."""
 
-    def __init__(self, model: Model, table: str, limits: Limits | None) -> None:
-        self.model, self.tree, self.table, self.limits = model, model.tree, table, limits
+    def __init__(self, model: Model, table: str, limits: Limits | None, n_nested: int) -> None:
+        self.model, self.tree, self.table, self.limits, self.n_nested = model, model.tree, table, limits, n_nested
         features = model.encoder.features
         self.is_number = [feature.kind == "number" for feature in features]
         self.text = [number(f.column, table) if f.kind == "number" else condition(f, table) for f in features]
@@ -257,7 +262,7 @@ class _Writer:
     def _node(self, node: int, leaf: Callable[[int], str], depth: int) -> str:
         if node < 0:
             return leaf(~node)
-        if depth >= _NESTED:
+        if depth >= self.n_nested:
             return f"CASE {' '.join(self._flat(node, leaf, ''))}\nEND"
         score, unknown = self._sum(self.tree.weight[node], float(self.tree.bias[node]))
         left, right = (self._node(int(child), leaf, depth + 1) for child in self.tree.topology.children[node])
@@ -451,6 +456,22 @@ def _select(connection: sqlite3.Connection, select: str, n_values: int) -> list[
     connection.execute(f"CREATE TRIGGER run AFTER INSERT ON {start} BEGIN INSERT INTO {answers} SELECT {select}; END")
     connection.execute(f"INSERT INTO {start} VALUES (1)")
     return connection.execute(f"SELECT * FROM {answers} ORDER BY rowid").fetchall()
+
+
+def _is_parsed(expression: str) -> bool:
+    """Whether sqlite's parser has room for an expression, also inside another query.
+
+    A trigger is parsed at once, and compiled when it runs.
+    """
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, 10**9)
+        connection.execute("CREATE TABLE t (a)")
+        try:
+            inside = f"INSERT INTO t SELECT * FROM (SELECT {expression} FROM t)"
+            connection.execute(f"CREATE TRIGGER run AFTER INSERT ON t BEGIN {inside}; END")
+        except sqlite3.OperationalError as error:
+            return "parser stack overflow" not in str(error)
+        return True
 
 
 def _need_exp(connection: sqlite3.Connection) -> None:
