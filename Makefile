@@ -12,7 +12,7 @@ endif
 # Two test processes share two cores: each uses one thread.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test test-all lint format bench fuzz clean
+.PHONY: demo test test-all lint format bench fuzz sanitize mutants clean
 
 demo: $(VENV)/.base
 	$(BIN)/python examples/demo.py
@@ -43,6 +43,15 @@ fuzz: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/run.py
+
+# Exports against trees on millions of rows, C under sanitizers; MINUTES says for how long.
+MINUTES ?= 10
+sanitize: $(VENV)/.dev
+	$(BIN)/python tests/campaign.py --minutes $(MINUTES)
+
+# Faults planted into the code, which its tests must notice.
+mutants: $(VENV)/.dev
+	$(BIN)/python tests/mutation.py
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

@@ -2,8 +2,14 @@
 
 The page is a template, a style sheet and the modules in the folder ``page``, joined with the
 description of the model (:mod:`dtsemnet.explorer.description`). A Content-Security-Policy inside
-the page forbids every request, and every script but the one that the page was written with.
-Names reach the page as JSON and are shown as text, never as markup.
+the page forbids every request, and every script and style but those that the page was written
+with, which it names by their hashes. Names reach the page as JSON and are shown as text, never as
+markup.
+
+A server may send a policy of its own that forbids all scripts inside a page; both then hold.
+The page says so, in a sentence that its script removes. For such servers script and style can be
+files beside the page; the description stays inside, since data are no script and nothing forbids
+them.
 """
 
 from __future__ import annotations
@@ -13,10 +19,12 @@ import hashlib
 import html
 import json
 import re
+from dataclasses import dataclass
 from importlib import resources
 from os import PathLike
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from dtsemnet.explorer.description import GivenRows, describe
 from dtsemnet.files import write_atomically
@@ -41,6 +49,7 @@ def to_html(
     max_rows: int = 1000,
     image_shape: tuple[int, int] | None = None,
     proofs: Any = None,
+    separate: bool = False,
 ) -> Path:
     """Write a page that shows a tree and answers what-if questions exactly as the tree does.
 
@@ -65,6 +74,9 @@ def to_html(
     proofs : Report, optional
         The result of :func:`dtsemnet.verify.audit` for the same tree. Leaves that no input of its domain reaches are
         marked, and the heading shows the share of rows that are certified.
+    separate : bool, default=False
+        Write script and style as files of their own beside the page, with its name and the endings ``.js`` and
+        ``.css``, for a server whose Content-Security-Policy allows scripts only as files (``script-src 'self'``).
 
     Returns
     -------
@@ -97,7 +109,16 @@ def to_html(
     n_leaves = model.tree.n_leaves
     heading = f"Decision tree, {n_leaves} {'leaf' if n_leaves == 1 else 'leaves'}" if title is None else str(title)
     description = describe(model, rows, title=heading, max_rows=max_rows, image_shape=shape, proofs=proofs)
-    return write_atomically(target, _fill_template(heading, description))
+    script, style = _script(), _read("style.css")
+    if not separate:
+        return write_atomically(target, _fill_template(heading, description, _Inside(script, style)))
+    if target.suffix in (".js", ".css"):
+        raise ValueError(
+            f"path {str(target)!r} is the name of the script or the style; name a page, such as tree.html."
+        )
+    write_atomically(target.with_suffix(".js"), f'"use strict";\n{{\n{script}\n}}\n')
+    write_atomically(target.with_suffix(".css"), style)
+    return write_atomically(target, _fill_template(heading, description, _Beside(target.stem)))
 
 
 def _check_shape(image_shape: Any, model: Model) -> tuple[int, int]:
@@ -117,24 +138,60 @@ def _check_shape(image_shape: Any, model: Model) -> tuple[int, int]:
     return height, width
 
 
-def _fill_template(title: str, description: dict[str, Any]) -> str:
+@dataclass(frozen=True)
+class _Inside:
+    """Script and style inside the page."""
+
+    script: str
+    style: str
+
+    @property
+    def parts(self) -> dict[str, str]:
+        script, style = _hash(self.script), _hash(self.style)
+        allowed = f"<code>script-src '{script}'; style-src '{style}'</code>"
+        return {
+            "policy": _policy(f"'{script}'", f"'{style}'"),
+            "style": f"<style>{self.style}</style>",
+            "script": f'<script type="module">{self.script}</script>',
+            "remedy": f"Open the file from a disk, let the server allow {allowed}, or write the page with "
+            "<code>separate=True</code>, which puts script and style into files beside it.",
+        }
+
+
+@dataclass(frozen=True)
+class _Beside:
+    """Script and style in files beside the page, called by its name."""
+
+    name: str
+
+    @property
+    def parts(self) -> dict[str, str]:
+        name = html.escape(quote(self.name))
+        return {
+            "policy": _policy("'self'", "'self'"),
+            "style": f'<link rel="stylesheet" href="{name}.css">',
+            # Not a module: browsers do not load modules from a disk.
+            "script": f'<script defer src="{name}.js"></script>',
+            "remedy": f"Keep <code>{name}.js</code> and <code>{name}.css</code> beside the page, and let the server "
+            "allow <code>script-src 'self'; style-src 'self'</code>.",
+        }
+
+
+def _fill_template(title: str, description: dict[str, Any], code: _Inside | _Beside) -> str:
     """Fill the template in one pass, so that no text inside a part is taken for a place to fill."""
-    folder = resources.files("dtsemnet.explorer") / "page"
-
-    def read(name: str) -> str:
-        return folder.joinpath(name).read_text(encoding="utf-8")
-
     # In a script element only "<" can end the script or open a comment; JSON can write it as an escape.
     data = json.dumps(description, allow_nan=False, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    script = "\n".join(_inline(read(name)) for name in SCRIPTS)
-    parts = {
-        "policy": _policy(script),
-        "title": html.escape(title),
-        "style": read("style.css"),
-        "model": data,
-        "script": script,
-    }
-    return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], read("page.html"))
+    parts = {**code.parts, "title": html.escape(title), "model": data}
+    return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], _read("page.html"))
+
+
+def _read(name: str) -> str:
+    return (resources.files("dtsemnet.explorer") / "page" / name).read_text(encoding="utf-8")
+
+
+def _script() -> str:
+    """Join the modules to one script."""
+    return "\n".join(_inline(_read(name)) for name in SCRIPTS)
 
 
 def _inline(module: str) -> str:
@@ -143,10 +200,12 @@ def _inline(module: str) -> str:
     return re.sub(r"^export ", "", without_imports, flags=re.MULTILINE)
 
 
-def _policy(script: str) -> str:
+def _hash(text: str) -> str:
+    """Name a script or a style by its content, as a policy does."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}"
+
+
+def _policy(script: str, style: str) -> str:
     """Forbid every request and every other script, so that a name that broke out of its place could run nothing."""
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
-    return (
-        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )
+    sources = f"default-src 'none'; script-src {script}; style-src {style}; img-src data:"
+    return f"{sources}; base-uri 'none'; form-action 'none'"

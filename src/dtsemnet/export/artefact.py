@@ -108,6 +108,8 @@ class Artefact(_File):
     """Sends rows (:func:`dtsemnet.export.probes.read_table` says in which form) through the program."""
     unit: float = 2.0**-53
     """Unit roundoff of its arithmetic if it is not exact: 2**-53 for doubles, 2**-24 for floats."""
+    accepts: Callable[[Array], Bools] | None = field(default=None, repr=False, compare=False)
+    """Says which rows it answers; None for all that the tree accepts. It refuses the others, and so does the check."""
     shares_only: bool = False
     """Whether it gives the shares of the leaf for a model with margin probabilities too."""
     report: CheckReport | None = field(default=None, compare=False)
@@ -130,7 +132,7 @@ class CheckReport:
     n_near: int
     """Rows on another side of a split than in the tree, all within the rounding bound; 0 for an exact artefact."""
     n_beyond: int
-    """Rows left out because their numbers are beyond the range of the artefact's arithmetic."""
+    """Rows left out because their numbers are beyond the range of the artefact's arithmetic; X is counted, too."""
     largest_difference: float
     """Largest difference of outputs among rows in the same leaf."""
 
@@ -181,6 +183,8 @@ def check_export(
         rows = np.concatenate([given, rows])
     features = model.transform(rows)
     inside = np.ones(len(rows), dtype=bool) if artefact.exact else _in_range(model, features, artefact.unit)
+    if artefact.accepts is not None:
+        inside &= artefact.accepts(rows)
     kept, features = rows[inside], features[inside]
     report = _compare(model, artefact, kept, features)
     return replace(report, n_beyond=int((~inside).sum()))

@@ -236,6 +236,7 @@ function openPage() {
   theme.onChange(repaint);
   theme.follow(get("theme"));
   inputPanel.begin();
+  get("blocked").remove(); // what the page says if no script runs
   return {
     model,
     view,

@@ -33,6 +33,7 @@ import numpy as np
 from dtsemnet.arrays import Floats
 from dtsemnet.export.artefact import Artefact, checked
 from dtsemnet.export.c import compiler
+from dtsemnet.export.c.selftest import KnownAnswers
 from dtsemnet.kernels.routing import LANES
 from dtsemnet.tree import Column, Model, TanhScale
 
@@ -199,6 +200,7 @@ class _Writer:
             "TREE_LINEAR": coef is not None,
             "TREE_SPARSE_LEAVES": coef is not None and _is_sparse(coef),
             "TREE_GUARDED": coef is not None and (self.tree.lower is not None or self.tree.upper is not None),
+            "TREE_SUMS": self.tree.n_splits > 0 or coef is not None,
             "TREE_TANH": isinstance(model.output, TanhScale),
         }
         names = Identifiers(f"{name}_class_names")
@@ -250,7 +252,7 @@ class _Writer:
         if self.switches["TREE_SPLITS"]:
             parts += [self._integers("children", self.tree.topology.children), self._numbers("bias", self.tree.bias)]
             parts += self._matrix("weight", self.tree.weight, self.switches["TREE_SPARSE_SPLITS"])
-        return "".join([*parts, *self._leaves()])
+        return "".join([*parts, *self._leaves(), *self._known_answers()])
 
     def _known_categories(self) -> list[str]:
         known: dict[str, list[Any]] = {"text": [], "number": []}
@@ -297,6 +299,16 @@ class _Writer:
                 parts += [self._numbers("lower", lower), self._numbers("upper", upper)]
         if isinstance(self.model.output, TanhScale):
             parts += [self._numbers("low", self.model.output.low), self._numbers("high", self.model.output.high)]
+        return parts
+
+    def _known_answers(self) -> list[str]:
+        known = KnownAnswers.of(self.tree, 2.0**-24 if self.number == "float" else None)
+        parts = [f"enum {{ {self.name}_TESTS = {known.n_tests} }};\n", self._numbers("test_scale", known.scale)]
+        if self.switches["TREE_SUMS"]:
+            parts.append(self._numbers("test_rounding", [known.rounding]))
+        for field, answers in (("test_score", known.score), ("test_output", known.output)):
+            if answers.size:
+                parts.append(self._numbers(field, answers))
         return parts
 
     def _probabilities(self) -> list[str]:

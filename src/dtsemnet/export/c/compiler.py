@@ -36,6 +36,10 @@ int main(int n_arguments, char **path)
 {{
     static {number} row[{n_columns}], out[{n_outputs}];
     FILE *from = fopen(path[n_arguments - 2], "rb"), *to = fopen(path[n_arguments - 1], "wb");
+    if ({name}_selftest()) {{
+        fputs("the self-test fails: options of the compiler change the arithmetic of the tree\\n", stderr);
+        return 1;
+    }}
     if (!from || !to)
         return 1;
     while (fread(row, sizeof row, 1, from) == 1) {{

@@ -19,6 +19,7 @@
  *   TREE_LINEAR           leaves of a regressor are linear models, else constants
  *   TREE_SPARSE_LEAVES    their coefficients are lists of the non-zeros, else a matrix
  *   TREE_GUARDED          linear models are clipped to the bounds of their leaf
+ *   TREE_SUMS             there are splits or linear models, else nothing is summed
  *   TREE_TANH             outputs are mapped by low + (tanh(v) + 1) / 2 * (high - low)
  */
 #ifndef tree_H
@@ -46,6 +47,10 @@ int tree_predict_proba(const real *row, real *out);
 int tree_predict(const real *row, real *out);
 #endif
 
+/* Returns 0 if this program computes as the tree does, -1 if options of the compiler or the state of the processor
+   change its arithmetic. Call it once, at the start. */
+int tree_selftest(void);
+
 #ifdef __cplusplus
 }
 #endif
@@ -59,8 +64,22 @@ int tree_predict(const real *row, real *out);
 #define DTSEMNET_FLASH
 #endif
 
-#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
-#error "fast-math computes another function than the tree; compile this file without it"
+/* A score is short and its loops have known lengths; compilers that call it instead make a tree up to twice as slow. */
+#if defined(__GNUC__)
+#define DTSEMNET_INLINE static inline __attribute__((always_inline))
+#else
+#define DTSEMNET_INLINE static
+#endif
+
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || \
+    defined(__NO_SIGNED_ZEROS__) || defined(_M_FP_FAST) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
+#error "fast-math computes another function than the tree; compile this file without it, and without parts of it"
+#endif
+#if defined(__clang__)
+/* clang defines nothing for parts of fast-math, but lets a file take them back. */
+#pragma float_control(push)
+#pragma float_control(precise, on)
+#define DTSEMNET_POP_CONTROL
 #endif
 #if !TREE_FLOAT
 #if DBL_MANT_DIG != 53
@@ -69,10 +88,11 @@ int tree_predict(const real *row, real *out);
 #if FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 1
 #error "sums are kept in wider registers here; compile with -msse2 -mfpmath=sse"
 #endif
-/* A product and a sum are rounded separately, never fused into one operation. */
+/* A product and a sum are rounded separately, never fused into one operation. Versions of gcc that define nothing for
+   parts of fast-math take them back here. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC push_options
-#pragma GCC optimize("fp-contract=off")
+#pragma GCC optimize("fp-contract=off", "no-unsafe-math-optimizations", "no-associative-math")
 #define DTSEMNET_POP_OPTIONS
 #elif defined(_MSC_VER)
 #pragma fp_contract(off)
@@ -112,22 +132,24 @@ static int tree_find_number(int start, int end, double number)
 #endif
 #include "lookups.h"
 #if TREE_ENCODED
+enum { tree_ROOM = tree_FEATURES };
+
 #if TREE_FILLED
-/* Fill in the missing numbers of a row; returns -1 if the row is refused. */
-static int tree_encode(const real *row, real *x)
+/* Fill in the missing numbers of a row in x; returns x, or 0 if the row is refused. */
+static const real *tree_encode(const real *row, real *x)
 {
     int c;
     for (c = 0; c < tree_COLUMNS; ++c) {
         x[c] = row[c] != row[c] ? tree_fill[c] : row[c];
         if (!(x[c] - x[c] == 0))
-            return -1;
+            return 0;
     }
-    return 0;
+    return x;
 }
 #else
-/* Turn a row into the features that the tree reads; returns -1 if the row is refused. tree_missing is 0 for columns
-   that know no missing values, 1 for those that mark them by a feature, 2 for those that only fill them in. */
-static int tree_encode(const real *row, real *x)
+/* Turn a row into the features that the tree reads, in x; returns x, or 0 if the row is refused. tree_missing is 0 for
+   columns that know no missing values, 1 for those that mark them by a feature, 2 for those that only fill them in. */
+static const real *tree_encode(const real *row, real *x)
 {
     int c, k, j = 0;
     for (c = 0; c < tree_COLUMNS; ++c) {
@@ -139,22 +161,32 @@ static int tree_encode(const real *row, real *x)
         } else {
             real number = missing ? tree_fill[c] : row[c];
             if ((missing && !tree_missing[c]) || !(number - number == 0))
-                return -1;
+                return 0;
             number = (number - tree_center[c]) * tree_scale[c];
             if (number < tree_lowest[c])
                 number = tree_lowest[c];
             if (number > tree_highest[c])
                 number = tree_highest[c];
             if (!(number - number == 0))
-                return -1;
+                return 0;
             x[j++] = number;
         }
         if (tree_missing[c] == 1)
             x[j++] = (real)missing;
     }
-    return 0;
+    return x;
 }
 #endif
+
+#else
+enum { tree_ROOM = 1 };
+
+/* The tree reads rows as they are. */
+static const real *tree_encode(const real *row, real *x)
+{
+    (void)x;
+    return row;
+}
 
 #endif
 /* Whether all features are finite. */
@@ -170,7 +202,7 @@ static int tree_finite(const real *x)
 #if TREE_SPLITS
 /* The score of a split: weight times x, plus bias. tree_LANES partial sums, joined by halves: this order of summation
    is part of the tree. */
-static real tree_score(int split, const real *x)
+DTSEMNET_INLINE real tree_score(int split, const real *x)
 {
     real sum[tree_LANES] = { 0 };
     int j, k;
@@ -193,11 +225,15 @@ static real tree_score(int split, const real *x)
 }
 
 #endif
-/* The leaf that the features reach; -1 if they are refused. */
+/* The leaf that the features reach; -1 if they are refused, or were by tree_encode. */
 static int tree_leaf(const real *x)
 {
 #if TREE_SPLITS
     int node = 0;
+#endif
+    if (!x)
+        return -1;
+#if TREE_SPLITS
 #if TREE_SPARSE_SPLITS
 #if !TREE_ENCODED
     /* The scores leave features out, so an infinite one could go unnoticed. */
@@ -220,12 +256,8 @@ static int tree_leaf(const real *x)
 
 int tree_apply(const real *row)
 {
-#if TREE_ENCODED
-    real x[tree_FEATURES];
-    return tree_encode(row, x) < 0 ? -1 : tree_leaf(x);
-#else
-    return tree_leaf(row);
-#endif
+    real room[tree_ROOM];
+    return tree_leaf(tree_encode(row, room));
 }
 
 #if TREE_CLASSIFIER
@@ -275,13 +307,9 @@ static int tree_margins(const real *x, real *margin)
 
 int tree_predict_proba(const real *row, real *out)
 {
-#if TREE_ENCODED
-    real x[tree_FEATURES];
-    const int leaf = tree_encode(row, x) < 0 ? -1 : tree_leaf(x);
-#else
-    const real *const x = row;
+    real room[tree_ROOM];
+    const real *const x = tree_encode(row, room);
     const int leaf = tree_leaf(x);
-#endif
     real largest = 0, total = 0;
     int k;
     if (leaf < 0 || tree_margins(x, out) < 0)
@@ -317,7 +345,7 @@ int tree_predict_proba(const real *row, real *out)
 #else
 #if TREE_LINEAR
 /* An output of a linear leaf: coefficients times x, plus the constant; summed in the same order as a score. */
-static real tree_linear(int output, const real *x)
+DTSEMNET_INLINE real tree_linear(int output, const real *x)
 {
     real sum[tree_LANES] = { 0 };
     int j, k;
@@ -343,13 +371,9 @@ static real tree_linear(int output, const real *x)
 int tree_predict(const real *row, real *out)
 {
 #if TREE_LINEAR
-#if TREE_ENCODED
-    real x[tree_FEATURES];
-    const int leaf = tree_encode(row, x) < 0 ? -1 : tree_leaf(x);
-#else
-    const real *const x = row;
+    real room[tree_ROOM];
+    const real *const x = tree_encode(row, room);
     const int leaf = tree_leaf(x);
-#endif
 #else
     const int leaf = tree_apply(row);
 #endif
@@ -382,8 +406,73 @@ int tree_predict(const real *row, real *out)
 }
 #endif
 
+/* Write the features of a test row: numbers of 52 bits, mixed from their places, times powers of two, so that nothing is
+   rounded on the way. */
+static void tree_test_row(int test, real *x)
+{
+    unsigned long state = (unsigned long)test;
+    double high, low;
+    int j;
+    for (j = 0; j < tree_FEATURES; ++j) {
+        state = (state * 1664525ul + 1013904223ul) & 0xfffffffful;
+        high = (double)(state >> 6) - 33554432.0;
+        state = (state * 1664525ul + 1013904223ul) & 0xfffffffful;
+        low = (double)(state >> 6);
+        x[j] = (real)(high * 67108864.0 + low) * tree_test_scale[j];
+    }
+}
+
+#if TREE_SUMS
+/* Whether a sum is what the tree computed when this file was written. */
+static int tree_as_written(real sum, real written)
+{
+    return sum - written <= tree_test_rounding[0] && written - sum <= tree_test_rounding[0];
+}
+
+#endif
+int tree_selftest(void)
+{
+    volatile real zero = 0;
+    real x[tree_FEATURES];
+    int test;
+#if TREE_SUMS
+    int k;
+#endif
+#if !TREE_FLOAT
+    volatile real least = DBL_MIN, half = least / 2;
+    if (!(half > 0) || half * 2 != least) /* numbers below the normal range are taken for 0 */
+        return -1;
+#endif
+    for (test = 0; test < tree_TESTS; ++test) {
+        tree_test_row(test, x);
+#if TREE_SPLITS
+        for (k = 0; k < tree_LEAVES - 1; ++k)
+            if (!tree_as_written(tree_score(k, x), tree_test_score[test * (tree_LEAVES - 1) + k]))
+                return -1;
+#endif
+#if TREE_LINEAR
+        for (k = 0; k < tree_LEAVES * tree_OUTPUTS; ++k)
+            if (!tree_as_written(tree_linear(k, x), tree_test_output[test * tree_LEAVES * tree_OUTPUTS + k]))
+                return -1;
+#endif
+        if (!tree_finite(x))
+            return -1;
+        x[test % tree_FEATURES] = 1 / zero;
+        if (tree_finite(x))
+            return -1;
+        x[test % tree_FEATURES] = zero / zero;
+        if (tree_finite(x))
+            return -1;
+    }
+    return 0;
+}
+
 #ifdef DTSEMNET_POP_OPTIONS
 #pragma GCC pop_options
 #undef DTSEMNET_POP_OPTIONS
+#endif
+#ifdef DTSEMNET_POP_CONTROL
+#pragma float_control(pop)
+#undef DTSEMNET_POP_CONTROL
 #endif
 #endif

@@ -391,10 +391,11 @@ def _opening(model: Model, *, needs: str, imports: str, argument: str, form: str
     if model.is_classifier:
         functions["predict_proba"] = "probabilities in the order of CLASSES"
     lines = [f"A decision tree, written by dtsemnet {__version__}. Needs {needs}.", "", repr(model.tree)]
-    lines += [f"Columns: {', '.join(column.name for column in columns[:12])}{', ...' * (len(columns) > 12)}", ""]
+    lines += [f"Columns: {', '.join(repr(column.name) for column in columns[:12])}{', ...' * (len(columns) > 12)}", ""]
     lines += [f"    {f'{name}({argument})':20}{text}" for name, text in functions.items()]
     lines += ["", form + " A missing value is None or NaN." * any(c.missing or c.categories for c in columns)]
-    text = "\n".join(lines).replace("\\", "/").replace('"', "'")  # nothing may end the docstring or start an escape
+    # Nothing ends the docstring or starts an escape, and repr has escaped what commands a terminal.
+    text = "\n".join(lines).replace("\\", "\\\\").replace('"', '\\"')
     return f'"""{text}\n"""\n\nimport {imports}\n\n'
 
 

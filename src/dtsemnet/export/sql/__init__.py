@@ -4,7 +4,13 @@ A split is a CASE, a leaf is what it predicts. Sums are written in the documente
 every double exactly, so a database with IEEE doubles answers as the tree does, bit for
 bit. A comparison with NULL or NaN is not false but unknown, or even true, so rows that the
 tree refuses (a missing or infinite number, a sum that overflows both ways) are sorted out
-first: the expression is NULL for them, never a leaf that they did not reach.
+first: the expression is NULL for them, never a leaf that they did not reach. PostgreSQL ends a query
+with an error where a result overflows or underflows; its dialect sorts such rows out, too
+(:mod:`dtsemnet.export.sql.postgres`).
+
+A column that is only cast is written out wherever the tree reads it. One that fills in missing
+values, shifts or clips is computed once, in a subquery over the row that gives it a name: NULL if
+the tree refuses the value.
 
 Databases differ in how they read decimals: sqlite 3.40 misreads one literal of 17 digits in
 ten thousand by its last bit, duckdb takes 0.1 for a DECIMAL, PostgreSQL 1e0 for a NUMERIC.
@@ -12,8 +18,8 @@ So a double is written as what it is, an integer over a power of two: both are r
 by everyone, and their quotient is exact. A missing value is NULL. NaN, which only some
 databases have, counts as missing: ``NULLIF(x, NAN)`` makes it one.
 
-Margin probabilities need all scores, and each of them several times. So they are a subquery over
-the columns of the row, in stages that name what they compute: the scores; the sums of margins on
+Margin probabilities need all scores, and each of them several times. So they are a subquery,
+too, in stages that name what they compute: the scores; the sums of margins on
 the paths to the leaves, of which the first that is 0 belongs to the leaf reached; the least of
 them in each class, two by two, since databases have no common name for the smaller of two
 numbers; the exponentials. ``DISTINCT`` changes nothing about one row, but keeps sqlite from
@@ -24,6 +30,7 @@ The check runs the expression in sqlite, which comes with Python.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
@@ -37,6 +44,7 @@ import numpy as np
 
 from dtsemnet.arrays import Array, Floats
 from dtsemnet.export.artefact import Artefact, Predictions, checked
+from dtsemnet.export.sql.postgres import NAME_BYTES, Limits
 from dtsemnet.kernels.routing import LANES
 from dtsemnet.tree import Column, Feature, Model, TanhScale
 from dtsemnet.tree._validate import Scalar
@@ -47,15 +55,22 @@ Term = TypeVar("Term")
 
 NAN = "NULLIF(CAST('NaN' AS DOUBLE PRECISION), 0e0)"
 """NaN in databases that have it; NULL in sqlite, which casts the word to 0."""
-_NESTED = 10
-"""Levels written as CASE inside CASE; sqlite's parser has room for about 15."""
+_NESTED = (10, 7, 4, 1)
+"""Levels written as CASE inside CASE: the first number for which sqlite's parser has room. It has room for about 15,
+and for less if the sums in the leaves are long."""
 _SATURATED = 40.0
 """tanh is 1 to the last bit long before this, and its exponential stays in range."""
+_HIDDEN = frozenset(map(chr, [*range(32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)])) - {
+    *"\t\n\r"
+}
+"""Characters that command a terminal or turn the reading direction; tabs and line breaks do occur in headings."""
 _LARGEST = 62
 """2**62 is the largest power of two that a 64-bit integer holds."""
 
 
-def to_sql(tree: Any, X: Any = None, *, output: str = "predict", table: str | None = None) -> Artefact:
+def to_sql(
+    tree: Any, X: Any = None, *, output: str = "predict", table: str | None = None, dialect: str = "ieee"
+) -> Artefact:
     """Write a tree as an SQL expression.
 
     Parameters
@@ -72,6 +87,10 @@ def to_sql(tree: Any, X: Any = None, *, output: str = "predict", table: str | No
     table : str, optional
         Name of the table, put before each column. Useful in sqlite, which takes a quoted name that it does not find
         for a string.
+    dialect : {"ieee", "postgresql"}, default="ieee"
+        "ieee" suits databases in which a result that is too large becomes infinite and one that is too small becomes
+        0, as in sqlite and duckdb. In PostgreSQL that is an error, which ends the query; "postgresql" gives NULL for
+        rows with numbers so extreme that it could happen, and ``report.n_beyond`` counts them.
 
     Returns
     -------
@@ -95,14 +114,20 @@ def to_sql(tree: Any, X: Any = None, *, output: str = "predict", table: str | No
     model = Model.of(tree)
     if output not in ("predict", "leaf", "proba") or (output == "proba" and not model.is_classifier):
         raise ValueError(f"output must be 'predict', 'leaf', or 'proba' for a classifier, got {output!r}.")
+    if dialect not in ("ieee", "postgresql"):
+        raise ValueError(f"dialect must be 'ieee' or 'postgresql', got {dialect!r}.")
+    limits = Limits.of(model) if dialect == "postgresql" else None
     names = [column.name for column in model.encoder.columns]
-    by_folded: dict[str, str] = {}
+    by_folded: dict[bytes, str] = {}
     for name in names:
-        twin = by_folded.setdefault(name.lower(), name)
+        twin = by_folded.setdefault(_folded(name).encode()[: None if limits is None else NAME_BYTES], name)
         if twin != name:
             raise ValueError(f"SQL reads the columns {twin!r} and {name!r} as one; rename one of them.")
-    writer = _Writer(model, "" if table is None else f"{identifier(table)}.")
-    expression = writer.write(output)
+    for n_nested in _NESTED:
+        writer = _Writer(model, "" if table is None else f"{identifier(table)}.", limits, n_nested)
+        expression = writer.write(output)
+        if _is_parsed(expression):
+            break
     one = output == "leaf" or (output == "predict" and model.is_classifier)
     n_values = 1 if one else model.tree.n_outputs
 
@@ -114,19 +139,43 @@ def to_sql(tree: Any, X: Any = None, *, output: str = "predict", table: str | No
             return Predictions(label=np.array([writer.labels.get(word) for (word,) in values], dtype=object))
         return Predictions(output=np.array(values, dtype=np.float64).reshape(len(rows), -1))
 
-    return checked(model, Artefact("SQL", expression, exact=True, answer=answer), X)
+    accepts = None if limits is None else limits.contain
+    return checked(model, Artefact("SQL", expression, exact=True, answer=answer, accepts=accepts), X)
 
 
 class _Writer:
     """Writes expressions over the columns of a model."""
 
-    def __init__(self, model: Model, table: str) -> None:
-        self.model, self.tree, self.table = model, model.tree, table
+    def __init__(self, model: Model, table: str, limits: Limits | None, n_nested: int) -> None:
+        self.model, self.tree, self.table, self.limits, self.n_nested = model, model.tree, table, limits, n_nested
         features = model.encoder.features
         self.is_number = [feature.kind == "number" for feature in features]
         self.text = [number(f.column, table) if f.kind == "number" else condition(f, table) for f in features]
         # Whether the product of a feature with a weight can overflow.
-        self.is_unbounded = [f.kind == "number" and None in (f.column.lower, f.column.upper) for f in features]
+        self.is_unbounded = [
+            f.kind == "number" and None in (f.column.lower, f.column.upper) and limits is None for f in features
+        ]
+        self.conditions: list[str] = []  # under which the columns that are only cast are accepted
+        self.computed: dict[str, str] = {}  # the other columns by name: NULL, or what the tree reads
+        self.taken = [*(column.name for column in model.encoder.columns), table.strip('".')]
+        prefix = unused_prefix("c", self.taken)
+        for feature in (feature for feature in features if feature.kind == "number"):
+            accepted = self._acceptance(feature)
+            if feature.column.missing is None and feature.column.is_identity:
+                self.conditions.append(accepted)
+                continue
+            name = f"{prefix}{feature.column_index}"
+            self.computed[name] = f"CASE WHEN {accepted} THEN {self.text[feature.index]} END"
+            self.text[feature.index] = name
+
+    def _acceptance(self, feature: Feature) -> str:
+        """Write the condition under which a number is accepted: finite, and not missing unless the tree knows that."""
+        column, name = feature.column, self.table + identifier(feature.column.name)
+        if self.limits is not None:
+            return self.limits.condition(feature.column_index, _filled(column, name))
+        # A bound hides an infinity behind it, so then the column itself is tested.
+        value = _filled(column, name) if column.is_clipped else _mapped(column, name)
+        return f"{value} - {value} = 0e0"  # inf - inf is NaN, and neither that nor NULL is equal to 0
 
     def write(self, output: str) -> str:
         if output == "leaf":
@@ -155,12 +204,20 @@ class _Writer:
         return words
 
     def _route(self, leaf: Callable[[int], str]) -> str:
-        return self._accepted(self._node(0 if self.tree.n_splits else -1, leaf, 0))
+        body = self._node(0 if self.tree.n_splits else -1, leaf, 0)
+        if self.computed:
+            stages = self._stages()
+            body = f"({stages.query(_guarded(self._known, body))})"
+        return _guarded(self.conditions, body)
 
-    def _accepted(self, body: str) -> str:
-        columns = [column for column in self.model.encoder.columns if column.categories is None]
-        conditions = [acceptance(column, self.table) for column in columns]
-        return f"CASE WHEN {_all(conditions)} THEN\n{body}\nEND" if conditions else body
+    @property
+    def _known(self) -> list[str]:
+        """The conditions under which the columns that are computed are accepted."""
+        return [f"{name} IS NOT NULL" for name in self.computed]
+
+    def _stages(self) -> _Stages:
+        """Start a query over one row, with the columns that are computed."""
+        return _Stages(self.taken, self.computed)
 
     def _shares(self, share: Floats) -> list[str]:
         """Write one expression for each class: its share in the leaf."""
@@ -173,20 +230,20 @@ class _Writer:
         log = probability.leaf_logs(tree)
         if not tree.n_splits:  # margins are 0
             return self._shares(probability.of(np.zeros(log.shape), log))
-        stages = _Stages([column.name for column in self.model.encoder.columns])
+        stages = self._stages()
         weights = []
         for name, margin in zip(*self._logs_and_margins(stages, log)):
             exponent = f"{name} - {double(probability.rate)} * {margin}" if probability.rate else name
             weights.append(f"EXP(CASE WHEN {exponent} > -700e0 THEN {exponent} ELSE -700e0 END)")
         names = stages.select(weights)
         total = " + ".join(names)
-        return [self._accepted(f"({stages.query(f'{name} / ({total})')})") for name in names]
+        return [_guarded(self.conditions, f"({stages.query(f'{name} / ({total})')})") for name in names]
 
     def _logs_and_margins(self, stages: _Stages, log: Floats) -> tuple[list[str], list[str]]:
         """Add the stages up to the logarithm of the leaf and the margin of each class; returns their names."""
         tree, paths = self.tree, self.tree.topology.paths
         sums = [self._sum(weight, float(bias)) for weight, bias in zip(tree.weight, tree.bias)]
-        score = stages.select([text for text, _ in sums])
+        score = stages.select([text for text, _ in sums], self._known)
         known = [f"{name} IS NOT NULL" for name, (_, unknown) in zip(score, sums) if unknown]
         left = [f"CASE WHEN {name} > 0e0 THEN {name} ELSE 0e0 END" for name in score]
         right = [f"CASE WHEN {name} < 0e0 THEN -{name} ELSE 0e0 END" for name in score]
@@ -205,7 +262,7 @@ class _Writer:
     def _node(self, node: int, leaf: Callable[[int], str], depth: int) -> str:
         if node < 0:
             return leaf(~node)
-        if depth >= _NESTED:
+        if depth >= self.n_nested:
             return f"CASE {' '.join(self._flat(node, leaf, ''))}\nEND"
         score, unknown = self._sum(self.tree.weight[node], float(self.tree.bias[node]))
         left, right = (self._node(int(child), leaf, depth + 1) for child in self.tree.topology.children[node])
@@ -259,20 +316,25 @@ class _Writer:
 
 
 class _Stages:
-    """A query over one row in stages, each of which names what it computes by the names of the stage before."""
+    """A query over one row in stages, each of which names what it computes by the names of the stage before.
 
-    def __init__(self, columns: Sequence[str]) -> None:
-        self.prefix, self.n_names, self.last = "p", 0, ""
-        while any(column.lower().startswith(self.prefix) for column in columns):  # no name is that of a column
-            self.prefix += "_"
+    Stages are common table expressions: subqueries inside each other would be deeper than sqlite allows.
+    """
+
+    def __init__(self, taken: Sequence[str], computed: Mapping[str, str]) -> None:
+        self.prefix, self.n_names = unused_prefix("p", taken), 0
+        self.stages: list[str] = []
+        if computed:
+            self.stages.append("SELECT " + ",\n".join(f"{text} AS {name}" for name, text in computed.items()))
 
     def select(self, expressions: Sequence[str], conditions: Sequence[str] = ()) -> list[str]:
         """Add a stage; returns the names of its columns."""
         names = [f"{self.prefix}{self.n_names + k}" for k in range(len(expressions))]
         self.n_names += len(names)
         listed = ",\n".join(f"{text} AS {name}" for text, name in zip(expressions, names))
-        where = f" WHERE {_all(list(conditions))}" if conditions else ""
-        self.last = self.query(f"DISTINCT {listed}") + where if self.last else f"SELECT {listed}"
+        where = f"\nWHERE {_all(list(conditions))}" if conditions else ""
+        distinct = "DISTINCT " if self.stages else ""
+        self.stages.append(f"SELECT {distinct}{listed}{self._source}{where}")
         return names
 
     def reduce(self, sign: str, groups: list[list[str]]) -> list[str]:
@@ -288,7 +350,16 @@ class _Stages:
 
     def query(self, expression: str) -> str:
         """Write the query of an expression over the last stage."""
-        return f"SELECT {expression}\nFROM ({self.last}) AS {self.prefix}"
+        stages = ",\n".join(f"{self._name(k)} AS ({stage})" for k, stage in enumerate(self.stages))
+        return f"WITH {stages}\nSELECT {expression}{self._source}"
+
+    def _name(self, stage: int) -> str:
+        return f"{self.prefix}_{stage}"
+
+    @property
+    def _source(self) -> str:
+        """The place to select from: the last stage, or the row itself if there is none."""
+        return f"\nFROM {self._name(len(self.stages) - 1)}" if self.stages else ""
 
 
 def ordered_sum(terms: Mapping[int, Term], add: Callable[[Term, Term], Term]) -> Term | None:
@@ -321,6 +392,23 @@ def _add(one: tuple[str, bool], other: tuple[str, bool]) -> tuple[str, bool]:
     return f"{one[0]} + ({other[0]})" if other[1] else f"{one[0]} + {other[0]}", True
 
 
+def _guarded(conditions: list[str], body: str) -> str:
+    """Write what is NULL unless all conditions hold."""
+    return f"CASE WHEN {_all(conditions)} THEN\n{body}\nEND" if conditions else body
+
+
+def _folded(name: str) -> str:
+    """Fold a name as databases do: they take A for a, but not Ä for ä."""
+    return "".join(letter.lower() if letter.isascii() else letter for letter in name)
+
+
+def unused_prefix(prefix: str, names: Sequence[str]) -> str:
+    """Make a prefix that no name starts with."""
+    while any(_folded(name).startswith(prefix) for name in names):
+        prefix += "_"
+    return prefix
+
+
 def _all(conditions: list[str]) -> str:
     """Join conditions two by two: a chain of a thousand would be deeper than sqlite allows."""
     if len(conditions) <= 8:
@@ -345,11 +433,13 @@ def query(columns: Sequence[str], rows: Array, expression: str, table: str, n_va
     connection = sqlite3.connect(":memory:")
     try:
         connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, 10**9)
-        connection.execute(f"CREATE TABLE {identifier(table)} ({', '.join(map(identifier, columns))})")
-        marks = ", ".join("?" * len(columns))
-        connection.executemany(f"INSERT INTO {identifier(table)} VALUES ({marks})", rows.tolist())
+        order = unused_prefix("row", columns)  # a column may be called rowid
+        connection.execute(f"CREATE TABLE {identifier(table)} ({', '.join(map(identifier, [order, *columns]))})")
+        marks = ", ".join("?" * (1 + len(columns)))
+        numbered = ([i, *row] for i, row in enumerate(rows.tolist()))
+        connection.executemany(f"INSERT INTO {identifier(table)} VALUES ({marks})", numbered)
         _need_exp(connection)
-        return _select(connection, expression, identifier(table), n_values)
+        return _select(connection, f"{expression} FROM {identifier(table)} ORDER BY {order}", n_values)
     except sqlite3.Error as error:
         raise ValueError(
             f"sqlite cannot run this expression of {len(expression):,} characters: {error}. Use a smaller "
@@ -359,14 +449,29 @@ def query(columns: Sequence[str], rows: Array, expression: str, table: str, n_va
         connection.close()
 
 
-def _select(connection: sqlite3.Connection, expression: str, table: str, n_values: int) -> list[tuple[Any, ...]]:
+def _select(connection: sqlite3.Connection, select: str, n_values: int) -> list[tuple[Any, ...]]:
     answers, start = (identifier(f"dtsemnet {word}") for word in ("answers", "start"))
     connection.execute(f"CREATE TABLE {answers} ({', '.join(f'value{k}' for k in range(n_values))})")
     connection.execute(f"CREATE TABLE {start} (now)")
-    select = f"SELECT {expression} FROM {table} ORDER BY {table}.rowid"
-    connection.execute(f"CREATE TRIGGER run AFTER INSERT ON {start} BEGIN INSERT INTO {answers} {select}; END")
+    connection.execute(f"CREATE TRIGGER run AFTER INSERT ON {start} BEGIN INSERT INTO {answers} SELECT {select}; END")
     connection.execute(f"INSERT INTO {start} VALUES (1)")
     return connection.execute(f"SELECT * FROM {answers} ORDER BY rowid").fetchall()
+
+
+def _is_parsed(expression: str) -> bool:
+    """Whether sqlite's parser has room for an expression, also inside another query.
+
+    A trigger is parsed at once, and compiled when it runs.
+    """
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, 10**9)
+        connection.execute("CREATE TABLE t (a)")
+        try:
+            inside = f"INSERT INTO t SELECT * FROM (SELECT {expression} FROM t)"
+            connection.execute(f"CREATE TRIGGER run AFTER INSERT ON t BEGIN {inside}; END")
+        except sqlite3.OperationalError as error:
+            return "parser stack overflow" not in str(error)
+        return True
 
 
 def _need_exp(connection: sqlite3.Connection) -> None:
@@ -449,14 +554,6 @@ def condition(feature: Feature, table: str) -> str:
     return f"{equal} OR {absent}" if column.fills_missing and feature.category == column.fill else equal
 
 
-def acceptance(column: Column, table: str) -> str:
-    """Write the condition under which the tree accepts a number: finite, and not missing unless the tree knows that."""
-    name = table + identifier(column.name)
-    # A bound hides an infinity behind it, so then the column itself is tested.
-    value = _filled(column, name) if column.is_clipped else _mapped(column, name)
-    return f"{value} - {value} = 0e0"  # inf - inf is NaN, and neither that nor NULL is equal to 0
-
-
 def _mapped(column: Column, name: str) -> str:
     value = _filled(column, name)
     if column.center != 0.0:
@@ -476,6 +573,11 @@ def _present(name: str) -> str:
 
 
 def _plain(name: str) -> str:
-    if "\0" in name:
-        raise ValueError(f"SQL has no way to write the NUL character in {name!r}; rename it.")
+    """Refuse what SQL cannot hold, or what would hide in it: it has no escapes that all databases know."""
+    hidden = [letter for letter in name if letter in _HIDDEN]
+    if hidden:
+        raise ValueError(
+            f"SQL has no way to escape the character {hidden[0]!r} in {name!r}, and a terminal that shows the "
+            "expression would obey it; rename it."
+        )
     return name
