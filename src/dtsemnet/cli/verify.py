@@ -157,7 +157,7 @@ def _domain(model: Model, table: Any, box: list[str], fix: list[str], integer: l
                 f"add --box {column.name}=LOW:HIGH."
             )
     integers = [_column(model, name, "--integer").name for name in integer]
-    return replace(base, lower=lower, upper=upper, integer=integers, fixed=fixed)
+    return replace(base, lower=lower, upper=upper, integer=tuple(integers), fixed=fixed)
 
 
 def _split(text: str, option: str, form: str) -> tuple[str, str]:

@@ -28,7 +28,16 @@ from dtsemnet.verify.proof.encoded_domain import EncodedDomain, Step, deepest_po
 from dtsemnet.verify.proof.linear_programs import interior
 from dtsemnet.verify.proof.time_limits import Deadline
 
-__all__ = ["Arrives", "Cases", "Decision", "check_cases", "decide_polytope", "n_certificates", "points_that_arrive"]
+__all__ = [
+    "Arrives",
+    "Cases",
+    "Decision",
+    "check_cases",
+    "decide_polytope",
+    "is_small",
+    "n_certificates",
+    "points_that_arrive",
+]
 
 MAX_BOXES = 2000
 MAX_POINTS = 4096
@@ -66,7 +75,7 @@ def decide_polytope(
         if deadline.is_over:
             return Decision("undecided", margin=np.nan, n_programs=n_programs)
         polytope, case = todo.pop()
-        if encoded.n_points(polytope.lower, polytope.upper) <= MAX_POINTS:
+        if is_small(encoded, polytope):
             found = points_that_arrive(encoded, polytope, arrives)
             witness = encoded.find_row(found, polytope, reaches)
             if witness is not None:
@@ -120,8 +129,8 @@ def check_cases(encoded: EncodedDomain, whole: Polytope, cases: Any, arrives: Ar
                 if not Farkas(polytope, multiplier).check():
                     return False
             elif "enumerated" in case:
-                n = encoded.n_points(polytope.lower, polytope.upper)
-                if n > MAX_POINTS or n != case["enumerated"] or len(points_that_arrive(encoded, polytope, arrives)):
+                is_complete = is_small(encoded, polytope) and case["enumerated"] == encoded.n_points(*polytope[2:4])
+                if not is_complete or len(points_that_arrive(encoded, polytope, arrives)):
                     return False
             else:
                 choice, alternative, at = case["cut"]
@@ -146,6 +155,11 @@ def n_certificates(cases: Cases | None) -> int:
             total += "cut" not in case
             todo += case.get("parts", [])
     return total
+
+
+def is_small(encoded: EncodedDomain, polytope: Polytope) -> bool:
+    """Whether a box has so few points that all of them can be looked at."""
+    return encoded.n_points(polytope.lower, polytope.upper) <= MAX_POINTS
 
 
 def points_that_arrive(encoded: EncodedDomain, polytope: Polytope, arrives: Arrives) -> Floats:

@@ -213,8 +213,10 @@ class EncodedDomain:
             elif len(alive) > 1:
                 part = z[choice.part]
                 away_from = np.abs(part - np.clip(part, low[alive], high[alive])).sum(axis=1)
-                nearest = int(np.argmin(away_from))
-                away, step = float(away_from[nearest]), Step(index, int(alive[nearest]))
+                # All zeros lie in the hull of the categories, so cutting them off would leave them in.
+                apart = [_leaves_hull(low[alive], high[alive], k) for k in range(len(alive))]
+                nearest = int(np.argmin(np.where(apart, away_from, np.inf)))
+                away, step = float(away_from.min()), Step(index, int(alive[nearest]))
             else:
                 continue
             if away > farthest:
@@ -427,6 +429,13 @@ def _meet(choice: Choice, lower: Floats, upper: Floats) -> tuple[Floats, Floats,
 def _nearest(z: Floats, low: Floats, high: Floats) -> Any:
     """The alternative that is nearest to a point, the first of equals; of several points the one of each."""
     return np.abs(z[..., None, :] - np.clip(z[..., None, :], low, high)).sum(axis=-1).argmin(axis=-1)
+
+
+def _leaves_hull(low: Floats, high: Floats, k: int) -> bool:
+    """Whether one of some boxes is not met by the hull of the others."""
+    others = np.arange(len(low)) != k
+    least, most = low[others].min(axis=0), high[others].max(axis=0)
+    return bool(((high[k] < least) | (low[k] > most)).any())
 
 
 def _n_values(choice: Choice, k: int, low: Floats, high: Floats) -> float:

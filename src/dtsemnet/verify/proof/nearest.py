@@ -23,7 +23,7 @@ import numpy as np
 
 from dtsemnet.arrays import Array, Bools, Floats
 from dtsemnet.verify.proof.certificates import Norm, Polytope, distance_bound, round_down
-from dtsemnet.verify.proof.decision import MAX_POINTS, points_that_arrive
+from dtsemnet.verify.proof.decision import is_small, points_that_arrive
 from dtsemnet.verify.proof.encoded_domain import EncodedDomain, points_inwards
 from dtsemnet.verify.proof.exploration import Cuts, Region, leaves_below
 from dtsemnet.verify.proof.linear_programs import Solution, contradiction, nearest
@@ -197,7 +197,7 @@ def try_leaf(cuts: Cuts, distance: Distance, region: Region, leaf: int, bound: f
         if best.deadline.is_over:
             return bound
         polytope = todo.pop()
-        if encoded.n_points(polytope.lower, polytope.upper) <= MAX_POINTS:
+        if is_small(encoded, polytope):
             least = min(
                 least, _try_all(cuts, whole, polytope, points_that_arrive(encoded, polytope, arrives), leaf, best)
             )

@@ -2,8 +2,8 @@
 
 The values of a column form a few *alternatives*: an interval of numbers, a missing value, one category each, any value
 that the model does not know. In features each alternative is a box of its own: a category is a point of zeros and a
-one, a missing number is its fill with the mark beside it set. A row lies in the domain if each of its values lies in the
-reading of its column and the linear constraints hold; there is no other test.
+one, a missing number is its fill with the mark beside it set. A row lies in the domain if each of its values lies in
+the reading of its column and the linear constraints hold; there is no other test.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from dtsemnet.arrays import Array, Bools, Floats
 from dtsemnet.tree import Encoder, Model, Tree
 from dtsemnet.verify.proof.binding import bind
 from dtsemnet.verify.proof.certificates import Polytope
-from dtsemnet.verify.proof.decision import MAX_POINTS, points_that_arrive
+from dtsemnet.verify.proof.decision import is_small, points_that_arrive
 from dtsemnet.verify.proof.domain import Domain, Name
 from dtsemnet.verify.proof.encoded_domain import Choice, EncodedDomain, column_number
 from dtsemnet.verify.proof.exploration import Cuts, Interval, Proof, Reachability, explore_leaves
@@ -133,9 +133,9 @@ def monotone(
 
 def _by_listing(base: EncodedDomain, j: int, moved: int, output: int, sign: float, tolerance: float) -> Monotone | None:
     """Compare all points of a small domain; None if there are too many, or if the answer is not certain."""
-    if base.n_points(base.lower, base.upper) > MAX_POINTS:
-        return None
     whole = Polytope(base.rows, base.bound, base.lower, base.upper)
+    if not is_small(base, whole):
+        return None
     Z = points_that_arrive(base, whole, lambda points: np.ones(len(points), dtype=bool))
     value = sign * outputs(base.model.tree, Z)[:, output]
     others = np.delete(Z, moved, axis=1)

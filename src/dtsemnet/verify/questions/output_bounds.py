@@ -17,7 +17,7 @@ from dtsemnet.arrays import Array, Floats
 from dtsemnet.tree import Model, TanhScale
 from dtsemnet.tree.wording import number_text
 from dtsemnet.verify.proof.certificates import Polytope, linear_bound, round_down
-from dtsemnet.verify.proof.decision import MAX_POINTS, points_that_arrive
+from dtsemnet.verify.proof.decision import is_small, points_that_arrive
 from dtsemnet.verify.proof.domain import Domain
 from dtsemnet.verify.proof.encoded_domain import points_inwards
 from dtsemnet.verify.proof.exploration import Exploration, explored_once
@@ -169,7 +169,7 @@ class _Search:
             if not todo or self.deadline.is_over:
                 break
             _, polytope = todo.pop()
-            if encoded.n_points(polytope.lower, polytope.upper) <= MAX_POINTS:
+            if is_small(encoded, polytope):
                 least = min(least, self._lowest_of_all(points_that_arrive(encoded, polytope, arrives), polytope))
                 continue
             solution = minimise(line.coef, polytope)
