@@ -1,7 +1,7 @@
 """Models with every kind of column on domains of few rows, which are listed without the library.
 
-The list says what lies in the domain: the oracle of every question is ``predict`` on all of these rows. Weights are such
-that ties, parallel splits and empty leaves are frequent.
+The list says what lies in the domain: the oracle of every question is ``predict`` on all of these rows. Weights are
+such that ties, parallel splits and empty leaves are frequent.
 """
 
 from __future__ import annotations

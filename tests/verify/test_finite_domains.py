@@ -47,7 +47,7 @@ def outputs(case: Case) -> np.ndarray:
 
 
 def distances(case: Case, row: np.ndarray) -> np.ndarray:
-    """What a change of a row to each row costs, by columns: shape (n_rows, n_columns); NaN for what robustness holds."""
+    """What a change to each row costs, by columns: shape (n_rows, n_columns); NaN for what robustness holds."""
     size = np.zeros(case.rows.shape)
     for j, column in enumerate(case.model.encoder.columns):
         for i, other in enumerate(case.rows):

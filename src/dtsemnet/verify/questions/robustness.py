@@ -118,10 +118,12 @@ def robustness(
     else:
         reach = 10.0 * (1.0 + float(np.abs(row_numbers(model, row)).max(initial=0.0)))
         for scale in (1.0, 1e3, 1e6, 1e9):  # a nearest point inside the cube is the nearest of all; else look farther
-            best = _search(bind_around(model, row, scale * reach), row, name, deadline)
-            if other.any():
-                best.lower = min(best.lower, scale * reach)
-            if best.upper <= scale * reach or not other.any() or deadline.is_over:
+            around = bind_around(model, row, scale * reach)
+            best = _search(around, row, name, deadline)
+            if not other.any() or not (around.lower < around.upper).any():
+                break  # there is no other class, or nothing that moves
+            best.lower = min(best.lower, scale * reach)
+            if best.upper <= scale * reach or deadline.is_over:
                 break
     names = [model.class_names[k] for k in model.tree.leaf_class.tolist()]
     label, after = names[leaf], None if best.row is None else names[best.leaf]
@@ -198,7 +200,8 @@ def _certify_row(
     best = _search(encoded, row, norm, deadline, limit=limit, any_within=epsilon)
     if best.lower <= epsilon and (best.row is None or best.upper > epsilon):
         # Just below the radius the bound may miss the distance by a rounding; a search without a limit looks closer.
-        closer = _search(encoded, row, norm, deadline)
+        wide = encoded if domain is not None else bind_around(model, row, 4 * epsilon)
+        closer = _search(wide, row, norm, deadline)
         best = replace(closer, lower=max(closer.lower, best.lower))
     if best.row is not None and best.upper <= epsilon:
         return "broken", best.row
