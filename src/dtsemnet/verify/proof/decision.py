@@ -23,6 +23,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dtsemnet.arrays import Array, Bools, Floats
+from dtsemnet.tree.doubles import double_at, rank_of
 from dtsemnet.verify.proof.certificates import Farkas, Polytope
 from dtsemnet.verify.proof.encoded_domain import EncodedDomain, Step, deepest_point, roundings
 from dtsemnet.verify.proof.linear_programs import interior
@@ -36,10 +37,13 @@ __all__ = [
     "decide_polytope",
     "is_small",
     "n_certificates",
+    "neighbours_that_arrive",
     "points_that_arrive",
 ]
 
 MAX_BOXES = 2000
+THIN, MAX_TRIES = 1e-9, 16
+"""How thin a polytope is if a witness is looked for among neighbouring doubles; how many of them the model tries."""
 MAX_POINTS = 4096
 """Boxes with at most this many points are decided by looking at all of them."""
 
@@ -98,6 +102,10 @@ def decide_polytope(
             if witness is None and encoded.soft.any():  # an equality has no inside: go inside the splits' rows alone
                 inside = deepest_point(polytope._replace(soft=of_splits))
                 witness = None if inside is None else encoded.find_row(roundings(inside), polytope, reaches)
+            if witness is None and abs(solution.margin) < THIN:
+                witness = encoded.find_row(
+                    neighbours_that_arrive(encoded, polytope, solution.point, arrives), polytope, reaches
+                )
             if witness is not None:
                 return Decision("reachable", witness, n_programs=n_programs)
         step = encoded.next_step(polytope, solution) if n_programs < MAX_BOXES else None
@@ -167,6 +175,18 @@ def points_that_arrive(encoded: EncodedDomain, polytope: Polytope, arrives: Arri
     Z = encoded.points(polytope.lower, polytope.upper)
     Z = Z[arrives(Z)]
     return Z[[encoded.obeys_rows(z) for z in Z]] if len(encoded.rows) else Z
+
+
+def neighbours_that_arrive(encoded: EncodedDomain, polytope: Polytope, point: Floats, arrives: Arrives) -> Floats:
+    """Some doubles around a point, near and far, and around 0, where products are lost, that arrive."""
+    rng, rank, d = np.random.default_rng(0), rank_of(point), len(point)
+    n = min(256, max(8, 50_000 // d))
+    near = [rank + rng.integers(-size, size + 1, (n, d)) for size in (1, 4, 64, 2**12, 2**24)]
+    tiny = np.where(rng.random((2 * n, d)) < 0.5, 0, rng.integers(-8, 9, (2 * n, d)))
+    most = int(rank_of(np.finfo(np.float64).max))
+    Z = np.asarray(double_at(np.clip(np.concatenate([*near, tiny]), -most, most)))
+    Z = encoded.snap(Z, polytope.lower, polytope.upper)
+    return Z[arrives(Z)][:MAX_TRIES]
 
 
 def _single_row_proof(polytope: Polytope) -> Floats | None:

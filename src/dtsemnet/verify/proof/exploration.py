@@ -11,7 +11,9 @@ enough for every double. Three kinds of splits need no width, since the sign of 
 
 - a split without weights has its bias as score;
 - a split of one feature is a threshold, found among the doubles by bisection, and cuts the box;
-- splits with equal or opposite weights share one sum before the bias, which they confine to an interval.
+- splits with equal or opposite weights share one sum before the bias, which they confine to an interval. If the weights
+  of two splits differ by a power of two, so do their sums, unless a product was too small for a double; then both sums
+  are tiny, and are not compared.
 
 Whether a region can be reached is a question about a polytope (:mod:`dtsemnet.verify.proof.decision`).
 
@@ -324,6 +326,8 @@ class Cuts:
         self.n_weights = np.count_nonzero(tree.weight, axis=1)
         self.feature = np.argmax(tree.weight != 0, axis=1) if tree.n_splits else np.zeros(0, dtype=np.int64)
         self._direction, self._sign, self.directions = _parallel(tree, self.feature, self.separate)
+        self._scale = _scales(self.directions)
+        self._tiny_exponent = -1022 + 56 * (-(-tree.n_features // LANES) + int(np.log2(LANES)) - 1)
         self._ends: dict[int, tuple[float, float]] = {}
         self._ranks = rank_of(encoded.lower).tolist(), rank_of(encoded.upper).tolist()
 
@@ -377,9 +381,29 @@ class Cuts:
         direction = int(self._direction[split])
         above, here = sums.get(direction, Interval()), self._interval(split, side)
         sums[direction] = both = Interval(max(above.low, here.low), min(above.high, here.high))
-        contradicts = both.low > both.high or self.sums_contradict(sums)
+        contradicts = both.low > both.high or self._scaled_sums_contradict(sums, direction)
+        contradicts = contradicts or self.sums_contradict(sums)
         empty = f"split {split} contradicts a parallel split above it" if contradicts else ""
         return replace(region, path=path, sums=tuple(sums.items()), empty=empty)
+
+    def _scaled_sums_contradict(self, sums: dict[int, Interval], direction: int) -> bool:
+        """Whether a sum excludes that of weights that differ by a power of two."""
+        family, exponent = self._scale[direction]
+        for other, interval in sums.items():
+            if other == direction or self._scale[other][0] != family:
+                continue
+            shift = exponent - self._scale[other][1]
+            scaled = Interval(*((float(np.ldexp(end, shift)), side) for end, side in interval))
+            # A product below the least normal double rounds by itself. Each further sum hides what is 2^55 times
+            # smaller, so sums that differ by more than the power of two are at most `tiny`.
+            with np.errstate(over="ignore"):
+                tiny = float(np.ldexp(1.0, self._tiny_exponent + abs(shift)))
+            here = sums[direction]
+            apart = here.low > scaled.high or scaled.low > here.high
+            both_tiny = all(one.low[0] <= tiny and one.high[0] >= -tiny for one in (here, scaled))
+            if apart and not both_tiny:
+                return True
+        return False
 
     def sums_contradict(self, sums: dict[int, Interval]) -> bool:
         """Whether sums of different directions exclude each other; a question that knows their order overrides it."""
@@ -470,6 +494,21 @@ def _parallel(tree: Tree, feature: Ints, separate: Bools | None) -> tuple[Ints, 
     keys = [row.tobytes() + b"." * is_apart for row, is_apart in zip(rows, apart.tolist())]
     numbers = [directions.setdefault(key, len(directions)) for key in keys]
     return np.array(numbers, dtype=np.int64), sign, directions
+
+
+def _scales(directions: dict[bytes, int]) -> list[tuple[int, int]]:
+    """For each direction, a number that those share which differ by a power of two, and its exponent."""
+    families: dict[bytes, int] = {}
+    found = []
+    for key in directions:
+        weight, rest = np.frombuffer(key[: len(key) // 8 * 8]), key[len(key) // 8 * 8 :]
+        exponent = int(np.frexp(np.abs(weight).max(initial=0.0))[1])
+        with np.errstate(over="ignore", under="ignore"):
+            shape = np.ldexp(weight, -exponent)
+            is_exact = np.array_equal(np.ldexp(shape, exponent), weight)
+        name = shape.tobytes() + rest if is_exact else key + b"exact"
+        found.append((families.setdefault(name, len(families)), exponent))
+    return found
 
 
 def leaves_below(tree: Tree, node: int) -> range:

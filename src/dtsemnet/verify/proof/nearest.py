@@ -23,7 +23,7 @@ import numpy as np
 
 from dtsemnet.arrays import Array, Bools, Floats
 from dtsemnet.verify.proof.certificates import Norm, Polytope, distance_bound, round_down
-from dtsemnet.verify.proof.decision import is_small, points_that_arrive
+from dtsemnet.verify.proof.decision import is_small, neighbours_that_arrive, points_that_arrive
 from dtsemnet.verify.proof.encoded_domain import EncodedDomain, points_inwards
 from dtsemnet.verify.proof.exploration import Cuts, Region, leaves_below
 from dtsemnet.verify.proof.linear_programs import Solution, contradiction, nearest
@@ -215,6 +215,9 @@ def try_leaf(cuts: Cuts, distance: Distance, region: Region, leaf: int, bound: f
         if here < best.upper:
             points = points_inwards(solution.point, polytope, distance.center)
             row = encoded.find_row(points, polytope, lambda row: encoded.leaf_of(row) == leaf)
+            if row is None:  # the leaf is thinner than rounding, or has no inside
+                beside = neighbours_that_arrive(encoded, polytope, solution.point, arrives)
+                row = encoded.find_row(beside, polytope, lambda row: encoded.leaf_of(row) == leaf)
             size = np.nan if row is None else whole.of(encoded.encode(row))
             if size < best.upper or (size <= best.upper and best.row is None):
                 best.upper, best.row, best.leaf = size, row, leaf

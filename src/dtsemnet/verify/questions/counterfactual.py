@@ -144,7 +144,7 @@ def _differ(old: Any, new: Any) -> bool:
 def _costs(encoded: EncodedDomain, cost: Any) -> Floats:
     readings = encoded.readings
     width = np.array([one.high - one.low if one.has_numbers and one.present else 1.0 for one in readings])
-    costs = 1.0 / np.where(width > 0, width, 1.0)
+    costs = 1.0 / np.where(width > 1e-300, width, 1.0)
     if isinstance(cost, Mapping) or (hasattr(cost, "index") and hasattr(cost, "items")):  # a Series, by name
         for name, price in cost.items():
             costs[column_number(encoded.model, name, "cost")] = price
