@@ -60,7 +60,7 @@ class Decision:
     witness: Array | None = None
     cases: Cases | None = None
     margin: float = 0.0
-    """For "undecided": how far the best point lies inside the rows; NaN if the time was over."""
+    """For "undecided": how far the best point lies inside the rows; NaN if it is not known."""
     n_programs: int = 0
 
 
@@ -74,7 +74,7 @@ def decide_polytope(
     """Find a row of the domain in a polytope that the model accepts, or prove that there is none."""
     of_splits = np.arange(len(whole.rows)) >= len(encoded.rows)
     cases: Cases = {}
-    todo, n_programs, open_margin = [(whole, cases)], 0, -np.inf
+    todo, n_programs, open_margins = [(whole, cases)], 0, []
     while todo:
         if deadline.is_over:
             return Decision("undecided", margin=np.nan, n_programs=n_programs)
@@ -110,15 +110,15 @@ def decide_polytope(
                 return Decision("reachable", witness, n_programs=n_programs)
         step = encoded.next_step(polytope, solution) if n_programs < MAX_BOXES else None
         if step is None:
-            open_margin = max(open_margin, np.nan if solution is None else solution.margin)
+            open_margins.append(np.nan if solution is None else solution.margin)
             continue
         case |= {"cut": list(step), "parts": []}
         for part in encoded.cut(polytope, step):
             inner: Cases = {}
             case["parts"].append(None if part is None else inner)
             todo += [] if part is None else [(part, inner)]
-    if open_margin != -np.inf:
-        return Decision("undecided", margin=float(open_margin), n_programs=n_programs)
+    if open_margins:
+        return Decision("undecided", margin=float(np.max(open_margins)), n_programs=n_programs)
     return Decision("unreachable", cases=cases, n_programs=n_programs)
 
 

@@ -277,7 +277,7 @@ def _conclude(
         if verdict.status in ("unreachable", "not asked"):
             continue
         before, after = (lines[leaf] for leaf in divmod(pair, len(lines)))
-        if deadline.is_over and verdict.status != "reachable":  # the time was over before it was decided
+        if deadline.is_over and (verdict.witness is None or not falls(verdict.witness)):
             ends = [line_range(line, steps.base.lower, steps.base.upper) for line in (before, after)]
             margin = max(margin, ends[0][1] - ends[1][0])
             continue
