@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from dtsemnet.arrays import Array, Bools, Floats
-from dtsemnet.verify.proof.certificates import Norm, Polytope, distance_bound, round_down
+from dtsemnet.verify.proof.certificates import Norm, Polytope, distance_bound, root_above, round_down, round_up
 from dtsemnet.verify.proof.decision import is_small, neighbours_that_arrive, points_that_arrive
 from dtsemnet.verify.proof.encoded_domain import EncodedDomain, points_inwards
 from dtsemnet.verify.proof.exploration import Cuts, Region, leaves_below
@@ -52,7 +52,19 @@ class Distance:
 
     def of(self, z: Floats) -> float:
         """The distance of a point, rounded up."""
-        return float(self.between(z[None])[1][0])
+        held = np.zeros(len(z), dtype=bool)
+        due = Fraction(self.extra)
+        for part, fee in self.fees:
+            held[part] = True
+            due += Fraction(fee) if (z[part] != self.center[part]).any() else 0
+        moved = np.flatnonzero((z != self.center) & ~held)
+        steps = [
+            abs(Fraction(float(z[k])) - Fraction(float(self.center[k]))) * Fraction(_finite(float(self.weight[k])))
+            for k in moved
+        ]
+        if self.norm == "2":
+            return round_up(root_above(sum((step * step for step in steps), Fraction(0))))
+        return round_up(max(steps, default=Fraction(0)) if self.norm == "inf" else sum(steps, due))
 
     def between(self, Z: Floats) -> tuple[Floats, Floats]:
         """The distances of points, rounded down and up."""
@@ -96,6 +108,11 @@ class NearestPoint:
     leaf: int = -1
     n_programs: int = 0
     deadline: Deadline = field(default_factory=lambda: Deadline(None))
+
+
+def _finite(weight: float) -> float:
+    """The weight of a feature that moved; one that is held moves by no more than rounding."""
+    return weight if np.isfinite(weight) else 1.0
 
 
 def read_norm(norm: Any) -> Norm:

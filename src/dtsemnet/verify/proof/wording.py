@@ -12,7 +12,7 @@ import numpy as np
 
 from dtsemnet.arrays import Array
 from dtsemnet.tree import Model
-from dtsemnet.tree.wording import outward_text
+from dtsemnet.tree.wording import number_text, outward_text
 
 __all__ = ["end_text", "row_text", "value_text"]
 
@@ -27,7 +27,8 @@ def end_text(number: float, *, up: bool) -> str:
     >>> end_text(2.0000001, up=True), end_text(2.0000001, up=False), end_text(np.inf, up=True)
     ('2.00001', '2', 'inf')
     """
-    return outward_text(number, DIGITS, up=up) if np.isfinite(number) else str(float(number))
+    text = number_text(number, DIGITS)  # of doubles: 0.1 reads back as the same double
+    return text if float(text) == number or not np.isfinite(number) else outward_text(number, DIGITS, up=up)
 
 
 def value_text(value: Any) -> str:

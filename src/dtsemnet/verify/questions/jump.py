@@ -99,7 +99,7 @@ def largest_jump(
     >>> tree = Tree(Topology.complete(1), [[1, 1]], [-1], [[0], [3]], coef=[[[1, 0]], [[0, -1]]])
     >>> jump = largest_jump(tree, Domain(0.0, 1.0))  # 3 - y - x on the line x + y = 1
     >>> print(jump)
-    jumps by 2, from 1 in leaf 0 to 3 in leaf 1; never by more than 2
+    jumps by 1.99999, from 1 in leaf 0 to 3 in leaf 1; never by more than 2.00001
     """
     o = output_number(Model.of(tree), output)
     deadline = Deadline(time_limit)

@@ -84,7 +84,7 @@ def output_bounds(
     >>> from dtsemnet.tree import Topology, Tree
     >>> tree = Tree(Topology.complete(1), [[1, 1]], [-1], [[1], [5]], coef=[[[1, 0]], [[-1, -2]]], upper=[[9], [2.5]])
     >>> print(output_bounds(tree, Domain(0.0, 1.0))[0])
-    output 0: from 1 in leaf 0 to 2.5 in leaf 1; never outside [1, 2.5]
+    output 0: from 1 in leaf 0 to 2.5 in leaf 1; never outside [0.999999, 2.5]
     """
     deadline = Deadline(time_limit)
     explored = explored_once(tree, domain, explored, deadline)

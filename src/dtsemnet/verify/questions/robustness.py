@@ -104,9 +104,9 @@ def robustness(
     >>> tree = Tree(Topology.complete(1), [[3.0, 4.0]], [-10.0], [[1, 0], [0, 1]], class_names=["in", "out"])
     >>> for norm in ("inf", 1, 2):
     ...     print(robustness(tree, [0.0, 0.0], norm))
-    class 'in' does not change within 1.42857; at 1.42857 it is 'out'
-    class 'in' does not change within 2.5; at 2.5 it is 'out'
-    class 'in' does not change within 2; at 2 it is 'out'
+    class 'in' does not change within 1.42857; at 1.42858 it is 'out'
+    class 'in' does not change within 2.49999; at 2.50001 it is 'out'
+    class 'in' does not change within 1.99999; at 2.00001 it is 'out'
     """
     model = _classifier(tree)
     assert model.class_names is not None
