@@ -127,13 +127,23 @@ def counterfactual(
         answers.lower = nearest.lower
         if nearest.row is None:
             break
-        point = _tidy(encoded, costs, row, nearest, deadline)
+        point = _keep_values(encoded, row, _tidy(encoded, costs, row, nearest, deadline))
         price = distance.of(encoded.encode(point))
         # A missing value that the model only fills in is its fill, which the point shows.
         triples = zip(model.encoder.columns, model.encoder.fill_missing(row[None])[0].tolist(), point.tolist())
         changes = {c.name: (old, new) for c, old, new in triples if _differ(old, new)}
         answers.append(Counterfactual(point, target, price, min(nearest.lower, price), changes, nearest.leaf))
     return answers
+
+
+def _keep_values(encoded: EncodedDomain, before: Array, after: Array) -> Array:
+    """Keep categories that are the same to the model, such as two values that it does not know."""
+    old, new, kept = encoded.encode(before), encoded.encode(after), after.copy()
+    for j, part in enumerate(encoded.model.encoder.features_of_column):
+        column = encoded.model.encoder.columns[j]
+        if column.categories is not None and not column.fills_missing and (old[part] == new[part]).all():
+            kept[j] = before[j]
+    return kept
 
 
 def _differ(old: Any, new: Any) -> bool:
