@@ -57,9 +57,9 @@ class Step(NamedTuple):
     choice: int
     """Which of the choices is cut."""
     alternative: int
-    """The alternative that is split off from the others; -1 to cut the integers of the only one."""
+    """The alternative that is split off from the others; -1 to cut the numbers."""
     at: float = 0.0
-    """The last integer of the first half."""
+    """The last number of the first half."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,6 +217,9 @@ class EncodedDomain:
                 apart = [_leaves_hull(low[alive], high[alive], k) for k in range(len(alive))]
                 nearest = int(np.argmin(np.where(apart, away_from, np.inf)))
                 away, step = float(away_from.min()), Step(index, int(alive[nearest]))
+                if not any(apart):  # a fill among integers
+                    value, most = float(low[alive[~choice.is_number[alive]][0], 0]), upper[choice.part.start]
+                    step = Step(index, -1, value if value < most else float(np.nextafter(value, -np.inf)))
             else:
                 continue
             if away > farthest:
@@ -230,7 +233,7 @@ class EncodedDomain:
         if step.alternative < 0:
             first, second = polytope.upper.copy(), polytope.lower.copy()
             first[part.start] = min(first[part.start], step.at)
-            second[part.start] = max(second[part.start], step.at + 1)
+            second[part.start] = max(second[part.start], np.nextafter(step.at, np.inf))
             return self._shrunk(polytope, polytope.lower, first), self._shrunk(polytope, second, polytope.upper)
         low, high, meets = _meet(choice, polytope.lower, polytope.upper)
         chosen = np.arange(len(meets)) == step.alternative
