@@ -72,7 +72,7 @@ def grid(n_features: int, low: float, high: float, n: int) -> np.ndarray:
     return np.stack([axis.ravel() for axis in axes], axis=1)
 
 
-N_TREES = [25, pytest.param(200, marks=pytest.mark.slow)]
+N_TREES = [25, pytest.param(500, marks=pytest.mark.slow)]
 """Random trees for a law that asks for exact answers; all of them in the slow run."""
 
 

@@ -67,7 +67,9 @@ def run(
     output: Annotated[
         str | None, typer.Option(help="Class or number of the output that --monotone is about.", metavar="NAME")
     ] = None,
-    time_limit: Annotated[float, typer.Option(help="Seconds for each --monotone.", min=0.0)] = 60.0,
+    time_limit: Annotated[
+        float, typer.Option(help="Seconds for each question; what is left then is undecided.", min=0.0)
+    ] = 300.0,
     out: Annotated[Path | None, typer.Option(help="Markdown file for the audit.", metavar="FILE")] = None,
     page: Annotated[Path | None, typer.Option(help="Explorer page that shows the proofs.", metavar="FILE")] = None,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace the files.")] = False,
@@ -76,7 +78,7 @@ def run(
     """Prove what a model can and cannot do: leaves and classes in reach, ranges of outputs, robust rows.
 
     A proof covers every input of the domain, as the model runs in floating point. The domain is the range of the
-    table, or what [bold]--box[/] says.
+    table, with its categories and missing values, or what [bold]--box[/] says.
 
     Exit code 1 if a statement of [bold]--never[/] or [bold]--monotone[/] is not proved.
     """
@@ -120,6 +122,8 @@ def run(
 
 def _domain(model: Model, table: Any, box: list[str], fix: list[str], integer: list[str], margin: float) -> Domain:
     """Make the domain: the ranges of the table, if there is one, then what the options say."""
+    from dataclasses import replace
+
     import numpy as np
 
     from dtsemnet.verify import Domain
@@ -147,13 +151,13 @@ def _domain(model: Model, table: Any, box: list[str], fix: list[str], integer: l
         else:
             fixed[name] = _written(value, column.categories, f"--fix {text} is no category of the column")
     for j, column in enumerate(columns):
-        if column.categories is None and not np.isfinite([lower[j], upper[j]]).all():
+        if table is None and column.categories is None and not np.isfinite([lower[j], upper[j]]).all():
             raise ValueError(
                 f"the range of column {column.name!r} is open, and a proof needs it; name a table by --data, or "
                 f"add --box {column.name}=LOW:HIGH."
             )
     integers = [_column(model, name, "--integer").name for name in integer]
-    return Domain(lower, upper, integer=integers, fixed=fixed, categories=base.categories, missing=base.missing)
+    return replace(base, lower=lower, upper=upper, integer=tuple(integers), fixed=fixed)
 
 
 def _split(text: str, option: str, form: str) -> tuple[str, str]:
@@ -222,6 +226,8 @@ def _figures(model: Path, report: Report) -> dict[str, Any]:
 
 
 def _show(model: Path, report: Report) -> None:
+    from dtsemnet.verify.proof.wording import end_text
+
     say(f"{model}: {report.leaves}")
     if report.leaves.unreachable:
         leaves = "leaf" if len(report.leaves.unreachable) == 1 else "leaves"
@@ -229,7 +235,10 @@ def _show(model: Path, report: Report) -> None:
     say()
     pairs = [(bounds.minimum, bounds.maximum) for bounds in report.outputs]
     values = [(low.attained, high.attained, low.certified, high.certified) for low, high in pairs]
-    ends_of_outputs = [[number(end) for end in ends] for ends in values]
+    ends_of_outputs = [
+        [number(low), number(high), end_text(least, up=False), end_text(most, up=True)]
+        for low, high, least, most in values
+    ]
     if report.classes:
         words = {"reachable": "yes", "unreachable": "never, proved"}
         verdicts = [[str(name), words.get(status, status)] for name, status in report.classes.items()]
@@ -242,6 +251,8 @@ def _show(model: Path, report: Report) -> None:
         say()
     for outcome in report.certified:
         say(str(outcome))
+    if report.n_outside:
+        say(f"{report.n_outside} more rows lie outside the domain and were left out")
     for claim in report.statements:
         verdict = {"yes": "proved", "no": "wrong", "undecided": "undecided"}[claim.status]
         say(f"{claim.text}: {verdict} ({claim.shown_by})")

@@ -7,7 +7,7 @@ programs, and certificates, in which every proof ends.
 from dtsemnet.verify.proof.domain import Domain
 from dtsemnet.verify.proof.exploration import Exploration, Proof, Reachability, Verdict, explore
 from dtsemnet.verify.questions.audit import Report, Statement, audit
-from dtsemnet.verify.questions.counterfactual import Counterfactual, counterfactual
+from dtsemnet.verify.questions.counterfactual import Counterfactual, Counterfactuals, counterfactual
 from dtsemnet.verify.questions.equivalence import Difference, Disagreement, difference, equivalent
 from dtsemnet.verify.questions.jump import Jump, largest_jump
 from dtsemnet.verify.questions.monotone import Monotone, monotone
@@ -19,7 +19,7 @@ from dtsemnet.verify.questions.simplify import Simplified, simplify
 __all__ = [
     "Domain", "Exploration", "explore", "Reachability", "Answer", "Verdict", "Proof", "reachable_leaves",
     "prune_unreachable", "possible_classes", "never", "Robustness", "Certified", "robustness", "certify",
-    "Counterfactual", "counterfactual", "OutputBounds", "Extreme", "output_bounds", "lipschitz", "Jump", "largest_jump",
-    "Difference", "Disagreement", "difference", "equivalent", "Monotone", "monotone", "Simplified", "simplify",
-    "Report", "Statement", "audit",
+    "Counterfactual", "Counterfactuals", "counterfactual", "OutputBounds", "Extreme", "output_bounds", "lipschitz",
+    "Jump", "largest_jump", "Difference", "Disagreement", "difference", "equivalent", "Monotone", "monotone",
+    "Simplified", "simplify", "Report", "Statement", "audit",
 ]  # fmt: skip

@@ -18,8 +18,9 @@ def test_data_frame_gives_ranges_categories_and_missing_columns():
     domain = Domain.from_data(frame, integer=["n"])
     assert_array_equal(domain.lower, [3, -np.inf, 1])
     assert_array_equal(domain.upper, [5, np.inf, 3])
-    assert domain.categories == {"colour": ("red", "blue", None)}
-    assert domain.missing == ("age",)
+    assert domain.seen == {"age": (3.0, 5.0), "colour": ("red", "blue"), "n": (1, 2, 3)}
+    assert domain.missing == ("age", "colour")
+    assert domain.names == ("age", "colour", "n")
     assert domain.integer == ("n",)
 
 
@@ -32,7 +33,7 @@ def test_data_frame_gives_ranges_categories_and_missing_columns():
         (lambda: Domain(0, 1, A=[[1]]), "together"),
         (lambda: Domain([0], [1], A=[[1, 2]], b=[1]), "A has 2 columns"),
         (lambda: Domain("a", 1), "lower must be a number"),
-        (lambda: Domain.from_data([[np.nan], [np.nan]]), "has none"),
+        (lambda: reachable_leaves(TREE, Domain.from_data([[np.nan, 1.0]] * 2)), "refuses missing values"),
         (lambda: reachable_leaves(TREE, Domain([0], [1])), "domain has 1 columns, but the model reads 2"),
         (lambda: reachable_leaves(TREE, Domain(0, np.inf)), "domain is open in column 'x0'"),
         (lambda: reachable_leaves(TREE, Domain(0, 1, A=[[1, 1]], b=[-1])), "domain is empty"),

@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 
 from dtsemnet.tree import Model, Topology, Tree
 from dtsemnet.verify import Domain, reachable_leaves
-from dtsemnet.verify.proof.encoded_domain import bind
+from dtsemnet.verify.proof.binding import bind
 from strategies import make_model
 
 TREE = Tree(Topology.complete(1), [[1.0, 1.0]], [0.0], [[0.0], [1.0]])

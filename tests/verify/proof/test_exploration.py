@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from dtsemnet.tree import Model, Topology, Tree
 from dtsemnet.verify import Domain, explore, largest_jump, never, output_bounds, possible_classes
+from dtsemnet.verify.proof.binding import bind
 from dtsemnet.verify.proof.certificates import exact_dot
-from dtsemnet.verify.proof.encoded_domain import bind
 from dtsemnet.verify.proof.exploration import Cuts, Region, rounding_bound
 from strategies import wild_points, wild_trees
 

@@ -10,8 +10,8 @@ from numpy.testing import assert_array_equal
 
 from dtsemnet.tree import Model, Topology, Tree
 from dtsemnet.verify import Domain
+from dtsemnet.verify.proof.binding import bind
 from dtsemnet.verify.proof.certificates import Polytope
-from dtsemnet.verify.proof.encoded_domain import bind
 from dtsemnet.verify.proof.leaf_pairs import Line, largest_gap, product
 from strategies import trees
 from verify.oracle import grid

@@ -21,7 +21,7 @@ def test_report_lists_every_leaf_output_and_share():
     assert "| 1 | unreachable | a half-space lies outside the box |" in text
     assert text.count("| reachable |") == 3
     assert f"- {certify(tree, X, 0.9, y=y)}" in text
-    assert "Certificates hold in rational arithmetic: True" in text
+    assert "Checked once more against the tree and the domain: yes" in text
     assert "| a | yes |\n| b | yes |" in text
 
 

@@ -145,7 +145,11 @@ def test_integers_are_settled_by_parts_of_the_box():
     found = reachable_leaves(tree, Domain(0, 3, integer=[0, 1]))
     assert found.verdicts[2].status == "unreachable"
     assert found.check()
-    assert len(found.verdicts[2].proof.farkas) > 1
+    assert found.verdicts[2].proof.cases == {"enumerated": 16}
+    wide = reachable_leaves(tree, Domain(0, 300, integer=[0, 1]))
+    assert wide.verdicts[2].status == "unreachable"
+    assert wide.check()
+    assert wide.verdicts[2].proof.n_certificates > 1
 
 
 @pytest.mark.parametrize("kind", ["mixed class", "mixed linear", "mixed filled", "filled class", "tanh", "wide"])
@@ -158,7 +162,7 @@ def test_models_with_encoders(kind, seed):
         for column in model.encoder.columns
         if column.categories is not None
     }
-    domain = Domain(-3.0, 3.0, missing=missing, categories=kinds)
+    domain = Domain(-3.0, 3.0, missing=missing, categories=kinds, unknown=list(kinds))
     found = reachable_leaves(model, domain)
     assert found.check()
     rng = np.random.default_rng(seed)

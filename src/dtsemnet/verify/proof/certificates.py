@@ -26,8 +26,8 @@ import numpy as np
 from dtsemnet.arrays import Bools, Floats
 
 __all__ = [
-    "Farkas", "Norm", "Polytope", "distance_bound", "exact_dot", "exact_value", "linear_bound", "round_down",
-    "round_up",
+    "Farkas", "Norm", "Polytope", "distance_bound", "exact_dot", "exact_value", "linear_bound", "root_above",
+    "round_down", "round_up",
 ]  # fmt: skip
 
 Norm = Literal["inf", "1", "2"]
@@ -142,10 +142,10 @@ def _dual_norm(row: list[Fraction], weight: list[float], norm: Norm) -> Fraction
         groups.setdefault(w, []).append(abs(r))
     if norm == "inf":
         return sum((exact_dot(part, repeat(1.0)) / Fraction(w) for w, part in groups.items()), Fraction(0))
-    return _root_above(sum((exact_dot(part, part) / Fraction(w) ** 2 for w, part in groups.items()), Fraction(0)))
+    return root_above(sum((exact_dot(part, part) / Fraction(w) ** 2 for w, part in groups.items()), Fraction(0)))
 
 
-def _root_above(square: Fraction) -> Fraction:
+def root_above(square: Fraction) -> Fraction:
     """A fraction slightly above the square root."""
     if square == 0:
         return Fraction(0)

@@ -3,24 +3,31 @@
 A domain is a box of the columns as the user has them, cut by linear constraints ``A x <= b``. Columns may be integers,
 fixed, restricted to some categories, or allowed to be missing. A proof covers every input of the domain that doubles
 can represent; a witness lies in it exactly, which is checked in rational arithmetic.
+
+A domain is written down without a model. What a column is, numbers or categories, is for the model's encoder to say;
+:func:`dtsemnet.verify.proof.binding.bind` reads the domain that way. A domain made from a table therefore keeps both
+readings of a column: the range of its numbers, and the values seen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dtsemnet.arrays import Floats
+from dtsemnet.arrays import Array, Floats
 from dtsemnet.tree._validate import Scalar
-from dtsemnet.tree.encoder import is_missing
+from dtsemnet.tree.encoder import as_array, is_missing
 
 __all__ = ["Domain"]
 
 Name = int | str
+
+MAX_VALUES = 1000
+"""A column of a table with more values than this is not listed value by value."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -30,22 +37,31 @@ class Domain:
     Parameters
     ----------
     lower, upper : float or array_like of shape (n_columns,)
-        Ends of the box, which belong to it. Entries for columns of categories are ignored.
+        Ends of the box, which belong to it. Entries for columns of categories are ignored. The index of a pandas Series
+        names the columns.
     A : array_like of shape (n_constraints, n_columns), optional
     b : array_like of shape (n_constraints,), optional
         Linear constraints ``A @ x <= b``. Few doubles satisfy an equality; if one column can be held, use ``fixed``.
     integer : sequence of int or str, default=()
         Columns, by number or name, that hold integers.
     fixed : mapping of column to value, optional
-        Columns held at a number or a category.
+        Columns held at a number or a category; None holds a column of categories at a missing value.
     categories : mapping of column to sequence, optional
-        Categories that may occur; by default those that the model knows. A value that the model does not know
-        represents all such values, None a missing one.
+        Categories that may occur, all of them known to the model; by default those that it knows. None or NaN stands
+        for a missing value.
     missing : sequence of int or str, default=()
-        Columns of numbers whose values may be missing. Only columns that mark missing values by a feature need to be
-        named: elsewhere a missing value counts as its fill, and lies in the domain if that does.
+        Columns whose values may be missing. A missing value that the model fills in lies in the domain also if its fill
+        does.
     ranges : mapping of column to (low, high), optional
         Narrower ends of single columns; see :meth:`narrow`.
+    unknown : sequence of int or str, default=()
+        Columns of categories that may hold values that the model does not know.
+    names : sequence of str, optional
+        Names of the columns of ``lower``, ``upper`` and ``A``. If the model has names, too, columns are matched by
+        name, as ``predict`` matches those of a data frame; else by position.
+    seen : mapping of column to sequence or None, optional
+        Values of a table, as :meth:`from_data` finds them; None for more than a thousand. They are the categories that
+        may occur where the model reads categories and ``categories`` does not say; for None, any value may.
 
     Examples
     --------
@@ -64,6 +80,9 @@ class Domain:
     categories: Mapping[Name, tuple[Scalar | None, ...]] = field(default_factory=dict)
     missing: tuple[Name, ...] = ()
     ranges: Mapping[Name, tuple[float, float]] = field(default_factory=dict)
+    unknown: tuple[Name, ...] = ()
+    names: tuple[str, ...] | None = None
+    seen: Mapping[Name, tuple[Scalar, ...] | None] = field(default_factory=dict)
 
     def __init__(
         self,
@@ -77,8 +96,14 @@ class Domain:
         categories: Mapping[Name, Sequence[Scalar | None]] | None = None,
         missing: Sequence[Name] = (),
         ranges: Mapping[Name, tuple[float, float]] | None = None,
+        unknown: Sequence[Name] = (),
+        names: Sequence[str] | None = None,
+        seen: Mapping[Name, Sequence[Scalar] | None] | None = None,
     ) -> None:
-        low, high = _end("lower", lower), _end("upper", upper)
+        names = (
+            tuple(names) if names is not None else next((_index(end) for end in (lower, upper) if _index(end)), None)
+        )
+        low, high = (_end(name, _in_order(name, end, names)) for name, end in (("lower", lower), ("upper", upper)))
         try:
             low, high = (np.array(end) for end in np.broadcast_arrays(low, high))
         except ValueError:
@@ -88,16 +113,29 @@ class Domain:
                 raise ValueError(
                     f"lower must not exceed upper, got {least} > {most} in column {j}; the domain would be empty."
                 )
-        matrix, bound = _constraints(A, b, low)
-        allowed = {name: tuple(values) for name, values in (categories or {}).items()}
+        matrix, bound = _constraints(_in_order("A", A, names), b, low)
+        if names is not None:
+            _check_names(names, len(low) if low.ndim else None if matrix is None else matrix.shape[1])
+        lists = {"integer": integer, "missing": missing, "unknown": unknown}
+        maps = {"fixed": fixed, "categories": categories, "ranges": ranges, "seen": seen}
+        for argument, given in (lists | {name: given or {} for name, given in maps.items()}).items():
+            _check_columns(argument, given)
+        allowed = {name: _listed("categories", name, values) for name, values in (categories or {}).items()}
         narrowed = {name: _range(name, ends) for name, ends in (ranges or {}).items()}
-        parts = low, high, matrix, bound, tuple(integer), dict(fixed or {}), allowed, tuple(missing), narrowed
+        found = {name: None if values is None else tuple(values) for name, values in (seen or {}).items()}
+        parts = (
+            low, high, matrix, bound, tuple(integer), dict(fixed or {}), allowed, tuple(missing), narrowed,
+            tuple(unknown), names, found,
+        )  # fmt: skip
         for entry, part in zip(fields(self), parts):
             object.__setattr__(self, entry.name, part)
 
     @classmethod
     def from_data(cls, X: Any, *, margin: float = 0.0, integer: Sequence[Name] = ()) -> Domain:
         """Make the smallest domain that holds all rows: ranges, categories seen, columns with missing values.
+
+        A column of numbers that the model reads as categories is restricted to the values seen, and one of more than a
+        thousand values is not restricted at all.
 
         Parameters
         ----------
@@ -113,29 +151,32 @@ class Domain:
         >>> domain.lower, domain.upper
         (array([0. , 0.5]), array([4. , 6.5]))
         """
+        if not (np.isfinite(margin) and margin >= 0):
+            raise ValueError(f"margin must be a finite number not below 0, got {margin!r}.")
+        names = None
         if hasattr(X, "columns"):
-            table: dict[Name, Any] = {name: np.asarray(X[name].to_numpy()) for name in X.columns}
+            names = tuple(X.columns) if all(isinstance(name, str) for name in X.columns) else None
+            columns = [np.asarray(X.iloc[:, j].to_numpy() if hasattr(X, "iloc") else X[name].to_numpy())
+                       for j, name in enumerate(X.columns)]  # fmt: skip
         else:
-            table = dict(enumerate(np.asarray(X).T))
-        low, high = np.full(len(table), -np.inf), np.full(len(table), np.inf)
-        categories: dict[Name, Any] = {}
-        missing = []
-        for j, (name, values) in enumerate(table.items()):
+            array = as_array(X)
+            if array.ndim != 2:
+                raise ValueError(f"X must be a table of shape (n_samples, n_columns), got shape {array.shape}.")
+            columns = list(array.T)
+        low, high = np.full(len(columns), -np.inf), np.full(len(columns), np.inf)
+        seen: dict[Name, Any] = {}
+        missing: list[Name] = []
+        for j, values in enumerate(columns):
+            name: Name = j if names is None else names[j]
             is_absent = is_missing(values)
             present = values[~is_absent]
-            try:
-                numbers = present.astype(np.float64) if values.dtype.kind != "U" else None
-            except (TypeError, ValueError):
-                numbers = None
-            if numbers is None:
-                categories[name] = [*dict.fromkeys(present.tolist()), *([None] if is_absent.any() else [])]
-            elif not len(numbers):
-                raise ValueError(f"X must hold a value in every column, but column {name!r} has none; drop it.")
-            else:
+            missing += [name] if is_absent.any() else []
+            seen[name] = _values(present)
+            numbers = _numbers(present)
+            if numbers is not None and len(numbers):
                 width = margin * (numbers.max() - numbers.min())
                 low[j], high[j] = numbers.min() - width, numbers.max() + width
-                missing += [name] if is_absent.any() else []
-        return cls(low, high, categories=categories, missing=missing, integer=integer)
+        return cls(low, high, missing=missing, integer=integer, names=names, seen=seen)
 
     @classmethod
     def from_space(cls, space: Any, *, limit: float | None = None, integer: Sequence[Name] = ()) -> Domain:
@@ -193,12 +234,81 @@ class Domain:
         parts = ["any number of columns" if self.n_columns is None else _count(self.n_columns, "column")]
         parts += [] if self.b is None else [_count(len(self.b), "constraint")]
         words = {"ranges": "narrowed", "integer": "integer", "fixed": "fixed", "missing": "may be missing"}
+        words |= {"unknown": "may be unknown"}
         parts += [f"{len(getattr(self, name))} {word}" for name, word in words.items() if getattr(self, name)]
         return f"Domain({', '.join(parts)})"
 
 
 def _count(number: int, word: str) -> str:
     return f"{number} {word}{'s' * (number != 1)}"
+
+
+def _index(given: Any) -> tuple[str, ...] | None:
+    """Names of the entries of a pandas Series."""
+    if not (hasattr(given, "index") and hasattr(given, "keys")):
+        return None
+    index = tuple(given.index)
+    return index if index and all(isinstance(name, str) for name in index) else None
+
+
+def _in_order(argument: str, given: Any, names: tuple[str, ...] | None) -> Any:
+    """Put the entries of a Series, or the columns of a data frame, in the order of the names."""
+    if names is None:
+        return given
+    found = tuple(given.columns) if hasattr(given, "columns") else _index(given)
+    if found is None or found == names:
+        return given
+    if set(found) != set(names) or len(found) != len(names):
+        raise ValueError(f"{argument} names the columns {list(found)[:5]}, but the domain has {list(names)[:5]}.")
+    return given[list(names)]
+
+
+def _check_names(names: tuple[str, ...], width: int | None) -> None:
+    twice = next((name for k, name in enumerate(names) if name in names[:k]), None)
+    if not all(isinstance(name, str) for name in names) or twice is not None:
+        raise ValueError(
+            f"names must be distinct texts, got {list(names)[:5]}{f' with {twice!r} twice' * bool(twice)}."
+        )
+    if width is not None and width != len(names):
+        raise ValueError(f"names must name {width} columns, got {len(names)}.")
+
+
+def _check_columns(argument: str, given: Iterable[Any]) -> None:
+    """Check that columns are named by number or name."""
+    if isinstance(given, str):
+        raise ValueError(f"{argument} must be a sequence of columns, got {given!r}; write [{given!r}].")
+    for name in given:
+        if isinstance(name, bool) or not isinstance(name, (int, str, np.integer)):
+            raise ValueError(f"{argument} must name columns by number or name, got {name!r}.")
+
+
+def _listed(argument: str, name: Name, values: Any) -> tuple[Any, ...]:
+    if isinstance(values, str) or not hasattr(values, "__iter__"):
+        raise ValueError(f"{argument} must list the values of column {name!r}, got {values!r}; write [{values!r}].")
+    return tuple(values)
+
+
+def _numbers(present: Array) -> Floats | None:
+    """The values of a column as an encoder reads numbers; None if they are none."""
+    try:
+        return present.astype(np.float64)
+    except (TypeError, ValueError):
+        return None
+
+
+def _values(present: Array) -> tuple[Any, ...] | None:
+    """The values of a column as an encoder reads categories; None if there are many."""
+    if present.dtype.kind in "fiub":
+        # Most columns of numbers show in few rows that they have too many values, and need no sorting.
+        if len(np.unique(present[: 2 * MAX_VALUES])) > MAX_VALUES:
+            return None
+        found = np.unique(present).tolist()
+    else:
+        try:
+            found = list(dict.fromkeys(present.tolist()))
+        except TypeError:
+            return None
+    return tuple(found) if len(found) <= MAX_VALUES else None
 
 
 def _range(name: Name, ends: Any) -> tuple[float, float]:

@@ -1,15 +1,14 @@
-"""A domain as the tree sees it: a box of features, linear rows, and which features are integers.
+"""A domain as the tree sees it: a box of features, linear rows, and columns that have alternatives.
 
 An encoder maps each column by itself and never reverses the order of its numbers by rounding, so the
-box of a feature has the images of the column's ends as its ends, exactly. Categories and missing
-marks are features that are 0 or 1. A column that only fills in missing values reads one as its fill,
-so there a missing value is that point of the column. What is proved for the box of features therefore
-holds for all inputs of the domain. A point of features is turned back into a row of columns, and
-counts as a witness only if that row lies in the domain and the model itself sends it where it should
-go.
+box of a feature has the images of the column's ends as its ends, exactly. Integers, categories and
+missing values are *choices*: the features of such a column lie in one of a few boxes
+(:mod:`dtsemnet.verify.proof.readings`). What is proved for the box of features holds for all inputs of
+the domain. A point of features is moved into the nearest alternatives and turned back into a row of
+columns. It counts as a witness only if that row lies in the domain and the model itself sends it
+where it should go.
 
-:func:`bind` is the one place where a domain meets a model, and :meth:`EncodedDomain.contains` the
-one place that judges whether a row lies in the domain.
+:meth:`EncodedDomain.contains` is the one place that judges whether a row lies in the domain.
 """
 
 from __future__ import annotations
@@ -23,32 +22,44 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dtsemnet.arrays import Array, Bools, Floats
-from dtsemnet.tree import Column, Model
+from dtsemnet.tree import Model
+from dtsemnet.tree.doubles import double_at, rank_of
 from dtsemnet.tree.encoder import is_missing
 from dtsemnet.verify.proof.certificates import Polytope, exact_dot
 from dtsemnet.verify.proof.domain import Domain, Name
-from dtsemnet.verify.proof.linear_programs import Solution, contradiction, interior
+from dtsemnet.verify.proof.linear_programs import Solution, interior
+from dtsemnet.verify.proof.readings import Reading, is_absent
 
 __all__ = [
-    "EncodedDomain", "MissingMark", "bind", "bind_around", "column_number", "deepest_point", "row_numbers",
-    "points_inwards", "read_row", "roundings",
+    "Choice", "EncodedDomain", "Step", "column_number", "deepest_point", "encode_readings", "points_inwards",
+    "read_row", "roundings", "row_numbers", "table_rows",
 ]  # fmt: skip
 
 _UNIT = 2.0**-53
-_Row = tuple[Floats, float]
-"""A constraint of the features: coefficients and bound."""
 
 
-class MissingMark(NamedTuple):
-    """What a feature that marks missing values does to the number beside it."""
+class Choice(NamedTuple):
+    """Alternatives of one column, as boxes of its features."""
 
-    number: int
-    """Feature of the number."""
-    fill: float
-    """Value of that feature if the number is missing."""
-    low: float
-    """Ends of that feature if the number is present."""
-    high: float
+    column: int
+    part: slice
+    lower: Floats
+    """Shape (n_alternatives, n_features of the column)."""
+    upper: Floats
+    is_number: Bools
+    is_whole: Bools
+    values: tuple[Any, ...]
+
+
+class Step(NamedTuple):
+    """How a box is cut in two, for searches and for the certificates that they leave."""
+
+    choice: int
+    """Which of the choices is cut."""
+    alternative: int
+    """The alternative that is split off from the others; -1 to cut the numbers."""
+    at: float = 0.0
+    """The last number of the first half."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +68,10 @@ class EncodedDomain:
 
     model: Model
     domain: Domain
+    readings: tuple[Reading, ...]
+    """The columns of the model."""
+    constraints: tuple[Floats, Floats] | None
+    """``A`` and ``b`` in the order of the model's columns."""
     lower: Floats
     upper: Floats
     rows: Floats
@@ -64,37 +79,42 @@ class EncodedDomain:
     bound: Floats
     soft: Bools
     """Rows that come from the domain's constraints; the others say that one category holds."""
-    integer: Bools
-    """Features that are integers: columns of integers, categories and missing marks."""
-    marks: dict[int, MissingMark]
-    """Features that mark missing values, if values may be missing."""
-    unknown: dict[int, Any]
-    """By column: a value that is no category of the model, if such values (or missing ones) may occur."""
-    column_lower: Floats
-    column_upper: Floats
+    choices: tuple[Choice, ...]
+
+    @property
+    def discrete(self) -> Bools:
+        """Features that are integers, categories or missing marks."""
+        found = np.zeros(len(self.lower), dtype=bool)
+        for choice in self.choices:
+            reading = self.readings[choice.column]
+            found[choice.part] = True
+            if reading.has_numbers:
+                found[choice.part.start] = bool(choice.is_whole.any()) or not choice.is_number.any()
+        return found
 
     def contains(self, row: Array) -> bool:
-        """Check in exact arithmetic that a row of columns lies in the domain; categories are not checked."""
-        numbers = np.zeros(len(row))
-        for j, column in enumerate(self.model.encoder.columns):
-            if column.categories is not None:
-                continue  # rows are made from the categories allowed; `hold` looks at those of users
-            x = np.nan if row[j] is None else float(row[j])
-            x = column.fill if np.isnan(x) and column.fills_missing else x
-            if self.column_lower[j] <= x <= self.column_upper[j]:
-                numbers[j] = x
-            elif not (np.isnan(x) and j in self.columns(self.domain.missing)):
-                return False
-        if not all(float(numbers[j]).is_integer() for j in self.columns(self.domain.integer)):
-            return False
-        if self.domain.A is None or self.domain.b is None:
-            return True
-        pairs = zip(self.domain.A, self.domain.b.tolist())
-        return all(exact_dot(a, numbers) <= Fraction(b) for a, b in pairs)
+        """Check in exact arithmetic that a row of columns lies in the domain."""
+        return self._first_outside(row) is None
 
-    def columns(self, names: tuple[Name, ...]) -> set[int]:
-        """The numbers of columns."""
-        return {column_number(self.model, name) for name in names}
+    def require(self, row: Array, name: str = "x") -> None:
+        """Refuse a row that does not lie in the domain."""
+        problem = self._first_outside(row)
+        if problem is not None:
+            raise ValueError(
+                f"{name} must lie in the domain, but {problem}; widen the domain, or take Domain.from_data over rows "
+                f"that hold {name}."
+            )
+
+    def _first_outside(self, row: Array) -> str | None:
+        for reading, value in zip(self.readings, row.tolist()):
+            if not reading.contains(value):
+                return f"column {reading.column.name!r} holds {value!r}"
+        if self.constraints is not None:
+            numbers = np.array([reading.number(value) for reading, value in zip(self.readings, row.tolist())])
+            for k, (a, b) in enumerate(zip(self.constraints[0], self.constraints[1].tolist())):
+                if exact_dot(a.tolist(), numbers.tolist()) > Fraction(b):
+                    return f"row {k} of A does not hold"
+        return None
 
     def leaf_of(self, row: Array) -> int:
         """The leaf that the model sends a row to."""
@@ -105,40 +125,62 @@ class EncodedDomain:
         return np.asarray(self.model.transform(row[None])[0], dtype=np.float64)
 
     def row(self, z: Floats) -> Array:
-        """Turn features into a row of columns, up to rounding."""
+        """Turn features into a row of columns, up to rounding; choices take the nearest alternative."""
         encoder = self.model.encoder
-        if encoder.is_identity:
-            return np.clip(z, self.column_lower, self.column_upper)
+        z = self.snap(z, self.lower, self.upper)
+        if encoder.is_identity and not self.choices:
+            return z
         row = np.empty(encoder.n_columns, dtype=np.float64 if encoder.is_numeric else object)
-        for j, (column, part) in enumerate(zip(encoder.columns, encoder.features_of_column)):
-            values = z[part]
-            is_absent = column.has_indicator and values[-1] > 0.5
-            if column.categories is None:
-                z_j = float(values[0])
-                x = z_j if column.is_identity or column.scale == 0 else z_j / column.scale + column.center
-                row[j] = np.nan if is_absent else float(min(max(x, self.column_lower[j]), self.column_upper[j]))
-                continue
-            present = np.flatnonzero(values[: len(column.categories)] > 0.5)
-            if len(present):
-                row[j] = column.categories[present[0]]
-            else:
-                row[j] = None if is_absent else self.unknown.get(j)
+        taken = {choice.column: choice for choice in self.choices}
+        for j, (reading, part) in enumerate(zip(self.readings, encoder.features_of_column)):
+            choice = taken.get(j)
+            if choice is not None:
+                k = _nearest(z[part], choice.lower, choice.upper)
+                if not choice.is_number[k]:
+                    row[j] = choice.values[k]
+                    continue
+            column, z_j = reading.column, float(z[part.start])
+            is_plain = column.scale == 0 or (column.scale == 1 and column.center == 0)
+            x = z_j if is_plain else z_j / column.scale + column.center
+            row[j] = float(min(max(x, reading.low), reading.high))
         return row
 
-    def round_integers(self, z: Floats, lower: Floats, upper: Floats) -> Floats:
-        """Round the integers of points, and clip them to a box."""
-        return np.clip(np.where(self.integer, np.round(z), z), lower, upper)
-
-    def fill_missing(self, z: Floats) -> Floats:
-        """Put the numbers of points at their fill if a mark says missing, and between their ends if not."""
-        z = z.copy()
-        for mark, (number, fill, low, high) in self.marks.items():
-            z[..., number] = np.where(z[..., mark] > 0.5, fill, np.clip(z[..., number], low, high))
+    def snap(self, z: Floats, lower: Floats, upper: Floats) -> Floats:
+        """Move points into a box, and their choices into the nearest alternative that meets the box."""
+        z = np.clip(z, lower, upper)
+        for choice in self.choices:
+            low, high, meets = _meet(choice, lower, upper)
+            if meets.any():
+                part = z[..., choice.part]
+                k = _nearest(part, low[meets], high[meets])
+                moved = np.where(choice.is_whole[meets][k][..., None], np.round(part), part)
+                z[..., choice.part] = np.clip(moved, low[meets][k], high[meets][k])
         return z
+
+    def box_of_choices(self, z: Floats) -> tuple[Floats, Floats]:
+        """The part of the box in which the choices are made as at a point."""
+        lower, upper = self.lower.copy(), self.upper.copy()
+        for choice in self.choices:
+            low, high, meets = _meet(choice, lower, upper)
+            k = np.flatnonzero(meets)[_nearest(z[choice.part], low[meets], high[meets])]
+            lower[choice.part], upper[choice.part] = low[k], high[k]
+        return lower, upper
+
+    def tighten(self, lower: Floats, upper: Floats) -> tuple[Floats, Floats] | None:
+        """Shrink a box to the alternatives that meet it; None if a column has none left."""
+        if not self.choices:
+            return lower, upper
+        lower, upper = lower.copy(), upper.copy()
+        for choice in self.choices:
+            low, high, meets = _meet(choice, lower, upper)
+            if not meets.any():
+                return None
+            lower[choice.part], upper[choice.part] = low[meets].min(axis=0), high[meets].max(axis=0)
+        return lower, upper
 
     def find_row(self, points: Iterable[Floats], polytope: Polytope, accepts: Callable[[Array], bool]) -> Array | None:
         """Turn points of a box into rows until one lies in the domain and the model accepts it."""
-        rows = (self.row(self.round_integers(point, polytope.lower, polytope.upper)) for point in points)
+        rows = (self.row(self.snap(point, polytope.lower, polytope.upper)) for point in points)
         return next((row for row in rows if self.contains(row) and accepts(row)), None)
 
     def find_row_near(
@@ -151,112 +193,177 @@ class EncodedDomain:
         return self.find_row(chain.from_iterable(ways), polytope, accepts)
 
     def halve(self, polytope: Polytope, solution: Solution | None) -> list[Polytope]:
-        """Halve a box at the integer feature that is farthest from whole; no parts if all integers are settled."""
-        lower, upper = polytope.lower, polytope.upper
-        open_ = np.flatnonzero(self.integer & (upper > lower))
-        if not len(open_):
-            return []
-        middle = (lower + upper) / 2
-        z = middle[open_] if solution is None else solution.point[open_]
-        away = np.abs(z - np.round(z))
-        k = int(np.argmax(away))
-        j = int(open_[k])
-        at = float(np.floor(z[k])) if away[k] > 1e-6 else float(np.floor(middle[j]))
-        at = min(max(at, float(lower[j])), float(upper[j]) - 1)
-        parts = self._cut(polytope, j, lower[j], at), self._cut(polytope, j, at + 1, upper[j])
-        return [part for part in parts if (part.lower <= part.upper).all()]
+        """Cut a box in two at a choice; no parts if all choices are made."""
+        step = self.next_step(polytope, solution)
+        return [] if step is None else [part for part in self.cut(polytope, step) if part is not None]
 
-    def _cut(self, polytope: Polytope, feature: int, low: float, high: float) -> Polytope:
-        """Cut a box at one feature; a missing mark that is settled settles the number beside it."""
-        lower, upper = polytope.lower.copy(), polytope.upper.copy()
-        lower[feature], upper[feature] = low, high
-        mark = self.marks.get(feature)
-        if mark is not None and low == high:
-            least, most = (mark.fill, mark.fill) if low == 1 else (mark.low, mark.high)
-            lower[mark.number], upper[mark.number] = max(lower[mark.number], least), min(upper[mark.number], most)
-        return polytope._replace(lower=lower, upper=upper)
+    def next_step(self, polytope: Polytope, solution: Solution | None) -> Step | None:
+        """Find the choice that is farthest from being made at a point; None if all are."""
+        lower, upper = polytope.lower, polytope.upper
+        z = lower / 2 + upper / 2 if solution is None else solution.point
+        best, farthest = None, -1.0
+        for index, choice in enumerate(self.choices):
+            low, high, meets = _meet(choice, lower, upper)
+            alive = np.flatnonzero(meets)
+            if len(alive) == 1 and choice.is_whole[alive[0]] and low[alive[0], 0] < high[alive[0], 0]:
+                x, least, most = float(z[choice.part.start]), float(low[alive[0], 0]), float(high[alive[0], 0])
+                away = abs(x - round(x))
+                at = np.floor(x) if away > 1e-6 else np.floor(least / 2 + most / 2)
+                step = Step(index, -1, float(min(max(at, least), most - 1)))
+            elif len(alive) > 1:
+                part = z[choice.part]
+                away_from = np.abs(part - np.clip(part, low[alive], high[alive])).sum(axis=1)
+                # All zeros lie in the hull of the categories, so cutting them off would leave them in.
+                apart = [_leaves_hull(low[alive], high[alive], k) for k in range(len(alive))]
+                nearest = int(np.argmin(np.where(apart, away_from, np.inf)))
+                away, step = float(away_from.min()), Step(index, int(alive[nearest]))
+                if not any(apart):  # a fill among integers
+                    value, most = float(low[alive[~choice.is_number[alive]][0], 0]), upper[choice.part.start]
+                    step = Step(index, -1, value if value < most else float(np.nextafter(value, -np.inf)))
+            else:
+                continue
+            if away > farthest:
+                best, farthest = step, away
+        return best
+
+    def cut(self, polytope: Polytope, step: Step) -> tuple[Polytope | None, Polytope | None]:
+        """Cut a box as a step says; a part that holds no alternative is None."""
+        choice = self.choices[step.choice]
+        part = choice.part
+        if step.alternative < 0:
+            first, second = polytope.upper.copy(), polytope.lower.copy()
+            first[part.start] = min(first[part.start], step.at)
+            second[part.start] = max(second[part.start], np.nextafter(step.at, np.inf))
+            return self._shrunk(polytope, polytope.lower, first), self._shrunk(polytope, second, polytope.upper)
+        low, high, meets = _meet(choice, polytope.lower, polytope.upper)
+        chosen = np.arange(len(meets)) == step.alternative
+        parts = []
+        for kept in (meets & chosen, meets & ~chosen):
+            lower, upper = polytope.lower.copy(), polytope.upper.copy()
+            if kept.any():
+                lower[part], upper[part] = low[kept].min(axis=0), high[kept].max(axis=0)
+            parts.append(self._shrunk(polytope, lower, upper) if kept.any() else None)
+        return parts[0], parts[1]
+
+    def _shrunk(self, polytope: Polytope, lower: Floats, upper: Floats) -> Polytope | None:
+        box = self.tighten(lower, upper) if (lower <= upper).all() else None
+        return None if box is None else polytope._replace(lower=box[0], upper=box[1])
+
+    def n_points(self, lower: Floats, upper: Floats) -> float:
+        """Number of points of features in a box, at most: doubles, integers, alternatives."""
+        plain = np.ones(len(lower), dtype=bool)
+        total = 1.0
+        for choice in self.choices:
+            low, high, meets = _meet(choice, lower, upper)
+            plain[choice.part] = False
+            total *= sum(_n_values(choice, k, low[k], high[k]) for k in np.flatnonzero(meets).tolist())
+        open_ = plain & (lower < upper)
+        with np.errstate(over="ignore"):
+            return total * float(np.prod(_n_doubles(lower[open_], upper[open_])))
+
+    def points(self, lower: Floats, upper: Floats) -> Floats:
+        """All those points, shape (n_points, n_features)."""
+        columns: list[tuple[slice, Floats]] = []
+        plain = np.ones(len(lower), dtype=bool)
+        for choice in self.choices:
+            low, high, meets = _meet(choice, lower, upper)
+            plain[choice.part] = False
+            parts = [_all_values(choice, k, low[k], high[k]) for k in np.flatnonzero(meets).tolist()]
+            columns.append((choice.part, np.concatenate(parts)))
+        for k in np.flatnonzero(plain & (lower < upper)).tolist():
+            columns.append((slice(k, k + 1), _doubles(lower[k], upper[k])[:, None]))
+        Z = lower[None].copy()
+        for part, values in columns:
+            Z = np.repeat(Z, len(values), axis=0)
+            Z[:, part] = np.tile(values, (len(Z) // len(values), 1))
+        return Z
+
+    def obeys_rows(self, z: Floats) -> bool:
+        """Whether a point satisfies the rows, in exact arithmetic."""
+        pairs = zip(self.rows.tolist(), self.bound.tolist())
+        return all(exact_dot(row, z.tolist()) <= Fraction(b) for row, b in pairs)
 
     def is_whole(self, z: Floats) -> bool:
-        """Whether integers are whole at a point, and numbers agree with the missing marks beside them."""
-        return bool((np.abs(z - np.round(z))[self.integer] < 1e-6).all()) and self.agrees_with_marks(z, 1e-6)
+        """Whether all choices are made at a point, up to the tolerance of a solver."""
+        return self.makes_choices(z, 1e-6)
 
-    def agrees_with_marks(self, z: Sequence[Any] | Floats, slack: float = 0.0) -> bool:
-        """Whether numbers are at their fill where a mark says missing, and between their ends if not."""
-        for index, (number, fill, low, high) in self.marks.items():
-            least, most = (fill, fill) if z[index] > 0.5 else (low, high)
-            if not least - slack <= z[number] <= most + slack:
+    def makes_choices(self, z: Sequence[Any] | Floats, slack: float = 0.0) -> bool:
+        """Whether the features of every choice lie in one of its alternatives, exactly if ``slack`` is 0."""
+        for choice in self.choices:
+            values = z[choice.part]
+            for k in range(len(choice.values)):
+                ends = zip(choice.lower[k].tolist(), values, choice.upper[k].tolist())
+                is_inside = all(low - slack <= x <= high + slack for low, x, high in ends)
+                if is_inside and (not choice.is_whole[k] or abs(values[0] - round(values[0])) <= slack):
+                    break
+            else:
                 return False
         return True
 
     def hold(self, row: Array, columns: frozenset[int] = frozenset(), *, categories: bool = True) -> EncodedDomain:
         """Hold columns at a row's values: those named, those missing in the row, and by default categories."""
-        z = self.encode(row)
-        if not (self.contains(row) and (self.lower <= z).all() and (z <= self.upper).all()):
-            raise ValueError(
-                "x must lie in the domain; widen the domain, or take Domain.from_data over rows that hold x."
-            )
-        lower, upper = self.lower.copy(), self.upper.copy()
-        encoder, absent = self.model.encoder, is_missing(row.astype(object))
-        for j, (column, part) in enumerate(zip(encoder.columns, encoder.features_of_column)):
-            number, mark = part.start, part.stop - 1
-            is_number = column.categories is None
-            if j in columns or (absent[j] if is_number else categories):
-                lower[part] = upper[part] = z[part]
-            elif is_number and column.has_indicator:
-                lower[mark] = upper[mark] = 0.0
-                if mark in self.marks:
-                    lower[number], upper[number] = self.marks[mark].low, self.marks[mark].high
-        return replace(self, lower=lower, upper=upper)
+        self.require(row)
+        readings = []
+        for j, (reading, value) in enumerate(zip(self.readings, row.tolist())):
+            held = is_absent(value) if reading.has_numbers else categories
+            is_moving_number = reading.has_numbers and not held and j not in columns
+            if held or j in columns:
+                readings.append(reading.held_at(value))
+            else:
+                readings.append(reading.kept_present() if is_moving_number else reading)
+        return encode_readings(self.model, self.domain, tuple(readings), self.constraints)
+
+    def without_missing(self, j: int) -> EncodedDomain:
+        """The same domain with a number in column ``j``."""
+        readings = tuple(one.kept_present() if k == j else one for k, one in enumerate(self.readings))
+        return encode_readings(self.model, self.domain, readings, self.constraints)
+
+    def shrunk(self, lower: Floats, upper: Floats) -> EncodedDomain:
+        """The same domain in a smaller box of features."""
+        return replace(self, lower=np.maximum(self.lower, lower), upper=np.minimum(self.upper, upper))
 
 
-def column_number(model: Model, name: Name) -> int:
-    """Find a column by name or number."""
+def encode_readings(
+    model: Model, domain: Domain, readings: tuple[Reading, ...], constraints: tuple[Floats, Floats] | None
+) -> EncodedDomain:
+    """Turn the columns of a domain into a box of features, rows and choices."""
+    d = model.tree.n_features
+    lower, upper, choices, one_of = np.zeros(d), np.zeros(d), [], []
+    for j, (reading, part) in enumerate(zip(readings, model.encoder.features_of_column)):
+        found = reading.alternatives()
+        low, high = np.array([one.lower for one in found]), np.array([one.upper for one in found])
+        lower[part], upper[part] = low.min(axis=0), high.max(axis=0)
+        if len(found) > 1 or not found[0].is_number or found[0].is_whole:
+            numbers, whole = np.array([(one.is_number, one.is_whole) for one in found], dtype=bool).T
+            choices.append(Choice(j, part, low, high, numbers, whole, tuple(one.value for one in found)))
+        if not reading.has_numbers and len(found) > 1:
+            row = np.zeros(d)
+            row[part] = 1.0
+            one_of.append((row, 1.0))
+            one_of += [] if not low.any(axis=1).all() else [(-row, -1.0)]  # no value is all zeros
+    soft = _encoded_constraints(model, readings, constraints)
+    rows, bound = (np.array([pair[k] for pair in soft + one_of]) for k in (0, 1))
+    encoded = EncodedDomain(
+        model, domain, readings, constraints, lower, upper, rows.reshape(-1, d), bound,
+        np.arange(len(bound)) < len(soft), tuple(choices),
+    )  # fmt: skip
+    box = encoded.tighten(lower, upper)
+    assert box is not None
+    return replace(encoded, lower=box[0], upper=box[1])
+
+
+def column_number(model: Model, name: Name, argument: str = "feature") -> int:
+    """Find a column of the model by name or number."""
     names = [column.name for column in model.encoder.columns]
     if isinstance(name, str):
         if name not in names:
-            raise ValueError(f"there is no column {name!r}; the model reads {', '.join(names[:5])}...")
+            raise ValueError(f"{argument}: there is no column {name!r}; the model reads {', '.join(names[:5])}...")
         return names.index(name)
+    if isinstance(name, bool) or not isinstance(name, (int, np.integer)):
+        raise ValueError(f"{argument} must name a column by number or name, got {name!r}.")
     if not 0 <= name < len(names):
-        raise ValueError(f"columns are numbered from 0 to {len(names) - 1}, got {name}.")
+        raise ValueError(f"{argument}: columns are numbered from 0 to {len(names) - 1}, got {name}.")
     return int(name)
-
-
-def bind(model: Model, domain: Domain) -> EncodedDomain:
-    """Encode a domain for a model; refuse one that is open, empty or of another width."""
-    if not isinstance(domain, Domain):
-        raise TypeError(f"domain must be a Domain, got {type(domain).__name__}; write Domain(lower, upper).")
-    d, nothing = model.tree.n_features, np.zeros(0)
-    encoded = EncodedDomain(
-        model, domain, np.zeros(d), np.ones(d), nothing, nothing, nothing > 0, np.zeros(d, dtype=bool), {}, {},
-        *_column_ends(model, domain),
-    )  # fmt: skip
-    integers, may_miss = (encoded.columns(names) for names in (domain.integer, domain.missing))
-    one_category: list[_Row] = []
-    for j, column in enumerate(model.encoder.columns):
-        if column.categories is None:
-            _bind_number(encoded, j, is_integer=j in integers, may_miss=j in may_miss)
-        else:
-            one_category += _bind_categories(encoded, j)
-    soft = _encoded_constraints(encoded)
-    rows, bound = (np.array([pair[k] for pair in soft + one_category]) for k in (0, 1))
-    encoded = replace(encoded, rows=rows.reshape(-1, d), bound=bound, soft=np.arange(len(rows)) < len(soft))
-    proof = contradiction(Polytope(encoded.rows, encoded.bound, encoded.lower, encoded.upper))
-    if proof is not None and proof.margin < 0:
-        raise ValueError(
-            "domain is empty: its constraints contradict each other or its box; these rows of A take part: "
-            f"{np.flatnonzero(proof.multiplier).tolist()}."
-        )
-    return encoded
-
-
-def bind_around(model: Model, row: Array, reach: float) -> EncodedDomain:
-    """Encode the cube around a row, rounded outwards; categories and missing values are held."""
-    columns = model.encoder.columns
-    numbers = row_numbers(model, row)
-    lower, upper = np.nextafter(numbers - reach, -np.inf), np.nextafter(numbers + reach, np.inf)
-    categories: dict[Name, Any] = {j: (row[j],) for j, column in enumerate(columns) if column.categories is not None}
-    missing = [j for j, column in enumerate(columns) if column.has_indicator and column.categories is None]
-    return bind(model, Domain(lower, upper, categories=categories, missing=missing)).hold(row)
 
 
 def read_row(model: Model, x: Any) -> Array:
@@ -265,13 +372,18 @@ def read_row(model: Model, x: Any) -> Array:
     return row.astype(np.float64) if model.encoder.is_numeric else row
 
 
+def table_rows(model: Model, X: Any) -> Array:
+    """Read a table as rows of a model's columns: an array of numbers, or of objects if there are categories."""
+    columns = model.encoder.read_columns(X)
+    if not model.encoder.is_numeric:
+        return np.column_stack([np.asarray(values, dtype=object) for values in columns])
+    numbers = [np.where(is_missing(values), np.nan, values).astype(np.float64) for values in columns]
+    return np.column_stack(numbers)
+
+
 def row_numbers(model: Model, row: Array) -> Floats:
     """The numbers of a row; 0 for categories, the fill for missing values."""
-    numbers = np.zeros(len(row))
-    for j, column in enumerate(model.encoder.columns):
-        if column.categories is None:
-            numbers[j] = column.fill if row[j] is None or np.isnan(float(row[j])) else row[j]
-    return numbers
+    return np.array([Reading(column).number(value) for column, value in zip(model.encoder.columns, row.tolist())])
 
 
 def roundings(point: Floats) -> Iterator[Floats]:
@@ -308,117 +420,70 @@ def deepest_point(polytope: Polytope) -> Floats | None:
     return None if solution is None else solution.point
 
 
-def _column_ends(model: Model, domain: Domain) -> tuple[Floats, Floats]:
-    """Ends of all columns, after ranges and fixed values."""
-    columns, n_columns = model.encoder.columns, model.encoder.n_columns
-    width = domain.A.shape[1] if domain.A is not None else domain.n_columns
-    if width is not None and width != n_columns:
-        raise ValueError(f"domain has {width} columns, but the model reads {n_columns}.")
-    low, high = (np.array(np.broadcast_to(end, (n_columns,))) for end in (domain.lower, domain.upper))
-    for name, (least, most) in domain.ranges.items():
-        j = column_number(model, name)
-        if columns[j].categories is not None:
-            raise ValueError(f"ranges names column {name!r}, which has categories; restrict it by categories or fixed.")
-        low[j], high[j] = max(low[j], least), min(high[j], most)
-        if low[j] > high[j]:
-            raise ValueError(f"ranges leaves nothing of column {name!r}: it would go from {low[j]} to {high[j]}.")
-    for name, value in domain.fixed.items():
-        j = column_number(model, name)
-        if columns[j].categories is None:
-            number = float(value)
-            if not low[j] <= number <= high[j]:
-                raise ValueError(f"fixed puts column {name!r} at {number}, outside its box [{low[j]}, {high[j]}].")
-            low[j] = high[j] = number
-    for j, column in enumerate(columns):
-        if column.categories is None and not np.isfinite([low[j], high[j]]).all():
-            raise ValueError(
-                f"domain is open in column {column.name!r} ([{low[j]}, {high[j]}]), and a proof needs a bound there; "
-                f"give lower and upper, or take Domain.from_data(X, margin=1.0)."
-            )
-    return low, high
+def _meet(choice: Choice, lower: Floats, upper: Floats) -> tuple[Floats, Floats, Bools]:
+    """The alternatives cut by a box: their ends, and which of them are not empty."""
+    low, high = np.maximum(choice.lower, lower[choice.part]), np.minimum(choice.upper, upper[choice.part])
+    if choice.is_whole.any():
+        whole = choice.is_whole
+        low[whole, 0], high[whole, 0] = np.ceil(low[whole, 0]), np.floor(high[whole, 0])
+    return low, high, np.asarray((low <= high).all(axis=1))
 
 
-def _bind_number(encoded: EncodedDomain, j: int, *, is_integer: bool, may_miss: bool) -> None:
-    """Set the ends of a column of numbers, feature by feature."""
-    column, part = encoded.model.encoder.columns[j], encoded.model.encoder.features_of_column[j]
-    low, high = encoded.column_lower[j], encoded.column_upper[j]
-    if is_integer:
-        low, high = float(np.ceil(low)), float(np.floor(high))
-        if low > high:
-            raise ValueError(f"domain holds no integer in column {column.name!r}.")
-        if not column.is_identity:
-            raise ValueError(
-                f"integer names column {column.name!r}, which is mapped; only plain columns may be integers."
-            )
-    number, mark = part.start, part.stop - 1
-    least, most = (low, high) if column.is_identity else sorted(column.map(end) for end in (low, high))
-    encoded.integer[number] = is_integer
-    if may_miss and column.missing is None:
-        raise ValueError(f"missing names column {column.name!r}, but the model refuses missing values there.")
-    if may_miss and column.has_indicator:
-        fill = column.map(column.fill)
-        encoded.marks[mark] = MissingMark(number, fill, least, most)
-        encoded.integer[mark] = True
-        least, most = min(least, fill), max(most, fill)
-    elif column.has_indicator:
-        encoded.upper[mark] = 0.0
-    encoded.lower[number], encoded.upper[number] = least, most
+def _nearest(z: Floats, low: Floats, high: Floats) -> Any:
+    """The alternative that is nearest to a point, the first of equals; of several points the one of each."""
+    return np.abs(z[..., None, :] - np.clip(z[..., None, :], low, high)).sum(axis=-1).argmin(axis=-1)
 
 
-def _bind_categories(encoded: EncodedDomain, j: int) -> list[_Row]:
-    """Set the features of a column of categories; the rows say that at most one is 1, and one is if all are known."""
-    model, domain = encoded.model, encoded.domain
-    column, part = model.encoder.columns[j], model.encoder.features_of_column[j]
-    assert column.categories is not None
-    given = {column_number(model, name): values for name, values in domain.categories.items()}
-    given |= {column_number(model, name): (value,) for name, value in domain.fixed.items()}
-    allowed = [_read_category(column, value) for value in given.get(j, column.categories)]
-    if not allowed:
-        raise ValueError(f"categories leaves no value for column {column.name!r}.")
-    members = [part.start + k for k, value in enumerate(column.categories) if value in allowed]
-    if None in allowed and column.has_indicator:
-        members.append(part.stop - 1)
-    mapped = (*column.categories, None) if column.has_indicator else column.categories
-    unknown = [value for value in allowed if value not in mapped]
-    if unknown:
-        encoded.unknown[j] = unknown[0]
-    encoded.upper[part] = 0.0
-    encoded.upper[members] = 1.0
-    encoded.integer[members] = True
-    if len(members) == 1 and not unknown:
-        encoded.lower[members] = 1.0
-        return []
-    if not members:
-        return []
-    row: Floats = np.zeros(len(encoded.lower))
-    row[members] = 1.0
-    return [(row, 1.0)] if unknown else [(row, 1.0), (-row, -1.0)]
+def _leaves_hull(low: Floats, high: Floats, k: int) -> bool:
+    """Whether one of some boxes is not met by the hull of the others."""
+    others = np.arange(len(low)) != k
+    least, most = low[others].min(axis=0), high[others].max(axis=0)
+    return bool(((high[k] < least) | (low[k] > most)).any())
 
 
-def _read_category(column: Column, value: Any) -> Any:
-    """The value that the model reads for one of a column of categories: None if it is missing and not filled in."""
-    if not is_missing(np.array([value, None], dtype=object))[0]:
-        return value
-    return column.fill if column.fills_missing else None
+def _n_values(choice: Choice, k: int, low: Floats, high: Floats) -> float:
+    if choice.is_whole[k]:
+        return float(high[0] - low[0] + 1)
+    return float(_n_doubles(low[0], high[0])) if choice.is_number[k] else 1.0
 
 
-def _encoded_constraints(encoded: EncodedDomain) -> list[_Row]:
+def _n_doubles(low: Any, high: Any) -> Any:
+    """Number of doubles between two, with both."""
+    first, last = rank_of(low), rank_of(high)
+    # Across 0 the difference may be larger than an integer of 64 bits; elsewhere a float would round it.
+    return np.where((first < 0) & (last > 0), last.astype(float) - first, last - first) + 1.0
+
+
+def _all_values(choice: Choice, k: int, low: Floats, high: Floats) -> Floats:
+    if not choice.is_number[k]:
+        return low[None]
+    numbers = np.arange(low[0], high[0] + 1) if choice.is_whole[k] else _doubles(low[0], high[0])
+    points = np.repeat(low[None], len(numbers), axis=0)
+    points[:, 0] = numbers
+    return points
+
+
+def _doubles(low: float, high: float) -> Floats:
+    return np.asarray(double_at(np.arange(int(rank_of(low)), int(rank_of(high)) + 1)))
+
+
+def _encoded_constraints(
+    model: Model, readings: tuple[Reading, ...], constraints: tuple[Floats, Floats] | None
+) -> list[tuple[Floats, float]]:
     """Write constraints of columns as constraints of features, a little wider if a column is mapped."""
-    model, domain = encoded.model, encoded.domain
-    constraints: list[_Row] = []
-    if domain.A is None or domain.b is None:
-        return constraints
-    for a, b in zip(domain.A, domain.b.tolist()):
+    found: list[tuple[Floats, float]] = []
+    if constraints is None:
+        return found
+    for a, b in zip(constraints[0], constraints[1].tolist()):
         row, slack, size = np.zeros(model.tree.n_features), 0.0, abs(b)
         for j in np.flatnonzero(a).tolist():
-            column = model.encoder.columns[j]
+            column = readings[j].column
             if not column.is_affine or column.scale == 0:
                 raise ValueError(f"A constrains column {column.name!r}, which is no plain number; leave it out of A.")
             row[model.encoder.features_of_column[j].start] = a[j] / column.scale
             if not column.is_identity:
                 b -= a[j] * column.center
-                most = max(abs(encoded.column_lower[j]), abs(encoded.column_upper[j])) + abs(column.center)
-                size += abs(a[j]) * most
+                size += abs(a[j]) * (readings[j].largest + abs(column.center))
                 slack = 16 * _UNIT * (len(a) + 1)
-        constraints.append((row, b + slack * size))
-    return constraints
+        found.append((row, b + slack * size))
+    return found

@@ -11,12 +11,14 @@ enough for every double. Three kinds of splits need no width, since the sign of 
 
 - a split without weights has its bias as score;
 - a split of one feature is a threshold, found among the doubles by bisection, and cuts the box;
-- splits with equal or opposite weights share one sum before the bias, which they confine to an interval.
+- splits with equal or opposite weights share one sum before the bias, which they confine to an interval. If the weights
+  of two splits differ by a power of two, so do their sums, unless a product was too small for a double; then both sums
+  are tiny, and are not compared.
 
-To *decide* whether a region can be reached, one linear program finds the point farthest inside its half-spaces. If the
-model sends that point to the region, it is the witness. If no point is inside, the multipliers of the program are a
-Farkas certificate. If features are integers, the box is halved until every part has one of the two. What is left is
-*undecided*: the region is thinner than rounding.
+Whether a region can be reached is a question about a polytope (:mod:`dtsemnet.verify.proof.decision`).
+
+A *proof* names the path to a node and the cases of its polytope, nothing else. To check it, path and polytope are
+derived once more from the tree and the domain.
 
 To *explore* a tree, it is walked from the root. A witness of a node is a witness of one of its children, so only the
 other child needs a decision; a node that is proved unreachable settles all leaves below it at once. Before that, random
@@ -25,9 +27,8 @@ points of the domain give witnesses of the large leaves.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import takewhile
 from typing import Any, Literal, NamedTuple
@@ -38,10 +39,12 @@ from dtsemnet.arrays import Array, Bools, Floats, Ints
 from dtsemnet.kernels.routing import LANES
 from dtsemnet.tree import Model, Tree
 from dtsemnet.tree.doubles import double_at, rank_of
-from dtsemnet.verify.proof.certificates import Farkas, Polytope
+from dtsemnet.verify.proof.binding import bind
+from dtsemnet.verify.proof.certificates import Polytope
+from dtsemnet.verify.proof.decision import Cases, check_cases, decide_polytope, n_certificates
 from dtsemnet.verify.proof.domain import Domain
-from dtsemnet.verify.proof.encoded_domain import EncodedDomain, bind, deepest_point, roundings
-from dtsemnet.verify.proof.linear_programs import interior
+from dtsemnet.verify.proof.encoded_domain import EncodedDomain
+from dtsemnet.verify.proof.time_limits import Deadline
 
 __all__ = [
     "LEFT", "RIGHT", "Cuts", "Exploration", "Interval", "LeafStatus", "Path", "Proof", "Reachability", "Region",
@@ -49,7 +52,6 @@ __all__ = [
 ]  # fmt: skip
 
 LEFT, RIGHT = 0, 1
-MAX_BOXES = 2000
 N_DRAWS = 8192
 
 LeafStatus = Literal["reachable", "unreachable", "undecided", "not asked"]
@@ -64,12 +66,28 @@ class Proof:
     path: tuple[tuple[int, int], ...]
     """Splits from the root to the node, each with its side (0 left, 1 right)."""
     reason: str
-    farkas: tuple[Farkas, ...] = ()
-    """One certificate for each part of the box; empty if the order of doubles alone is the proof."""
+    cases: Cases | None = None
+    """The certificate (:mod:`dtsemnet.verify.proof.decision`); None if the order of doubles alone is the proof."""
+    cuts: Cuts | None = field(default=None, repr=False, compare=False)
+    """The tree and the domain that the proof is about."""
+
+    @property
+    def n_certificates(self) -> int:
+        """Number of parts of the box that certificates settle; 0 if the order of doubles alone is the proof."""
+        return n_certificates(self.cases)
 
     def check(self) -> bool:
-        """Check the certificates once more, in rational arithmetic."""
-        return all(part.check() for part in self.farkas)
+        """Check once more, in rational arithmetic, that no input gets to the node.
+
+        The half-spaces are derived again from the tree's path and the domain; the certificate supplies multipliers.
+        """
+        if self.cuts is None:
+            return not self.path and self.cases is None  # a statement about no leaf
+        return self.cuts.again().proves_unreachable(self.path, self.cases)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The proof as plain numbers, lists and dicts."""
+        return {"path": [list(step) for step in self.path], "reason": self.reason, "cases": self.cases}
 
 
 @dataclass(frozen=True)
@@ -117,6 +135,8 @@ class Reachability:
     regions: tuple[Region, ...]
     n_programs: int
     """Linear programs solved."""
+    cuts: Cuts | None = field(default=None, repr=False, compare=False)
+    """The tree and the domain that were explored."""
 
     def _leaves(self, status: LeafStatus) -> list[int]:
         return [leaf for leaf, verdict in enumerate(self.verdicts) if verdict.status == status]
@@ -137,9 +157,28 @@ class Reachability:
         return self._leaves("undecided")
 
     def check(self) -> bool:
-        """Check all certificates once more, in rational arithmetic."""
-        proofs = {id(verdict.proof): verdict.proof for verdict in self.verdicts if verdict.proof is not None}
-        return all(proof.check() for proof in proofs.values())
+        """Check every verdict once more against the tree and the domain.
+
+        A witness must lie in the domain and reach its leaf. A proof must be about a node above its leaf, and its
+        certificates must cover all inputs of the domain there, in rational arithmetic.
+        """
+        if self.cuts is None or len(self.verdicts) != self.cuts.tree.n_leaves:
+            return False
+        cuts, checked = self.cuts.again(), {}
+        for leaf, verdict in enumerate(self.verdicts):
+            if verdict.status == "reachable":
+                row = verdict.witness
+                if row is None or not cuts.encoded.contains(row) or cuts.encoded.leaf_of(row) != leaf:
+                    return False
+            elif verdict.status == "unreachable":
+                proof = verdict.proof
+                if proof is None or proof.path != cuts.steps_to(~leaf)[: len(proof.path)]:
+                    return False
+                if id(proof) not in checked:
+                    checked[id(proof)] = cuts.proves_unreachable(proof.path, proof.cases)
+                if not checked[id(proof)]:
+                    return False
+        return True
 
     def __str__(self) -> str:
         return (
@@ -166,7 +205,7 @@ class Exploration:
         return self.encoded.model
 
 
-def explore(tree: Any, domain: Domain) -> Exploration:
+def explore(tree: Any, domain: Domain, *, time_limit: float | None = None) -> Exploration:
     """Walk a tree over a domain once, for several questions.
 
     Parameters
@@ -174,6 +213,8 @@ def explore(tree: Any, domain: Domain) -> Exploration:
     tree : Tree, Model or fitted estimator
     domain : Domain
         Bounded in every column of numbers.
+    time_limit : float, optional
+        Seconds; leaves left at the end are undecided.
 
     Returns
     -------
@@ -192,14 +233,14 @@ def explore(tree: Any, domain: Domain) -> Exploration:
     >>> output_bounds(tree, domain, explored=explored)[1].maximum.certified
     0.0
     """
-    cuts = Cuts(bind(Model.of(tree), domain))
-    return Exploration(cuts, explore_leaves(cuts))
+    return explored_once(tree, domain, None, Deadline(time_limit))
 
 
-def explored_once(tree: Any, domain: Domain, explored: Exploration | None) -> Exploration:
+def explored_once(tree: Any, domain: Domain, explored: Exploration | None, deadline: Deadline) -> Exploration:
     """Take the exploration that is given, if it is of this tree and domain, or explore now."""
     if explored is None:
-        return explore(tree, domain)
+        cuts = Cuts(bind(Model.of(tree), domain, deadline=deadline))
+        return Exploration(cuts, explore_leaves(cuts, deadline=deadline))
     if explored.encoded.domain is not domain or explored.model != Model.of(tree):
         raise ValueError("explored must be of the same tree and domain; make it by explore(tree, domain).")
     return explored
@@ -210,7 +251,7 @@ def explore_leaves(
     wanted: Bools | None = None,
     *,
     stop_at_first: bool = False,
-    time_limit: float | None = None,
+    deadline: Deadline | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Reachability:
     """Walk a tree from the root and decide every leaf that is wanted.
@@ -220,12 +261,12 @@ def explore_leaves(
     """
     encoded, topology = cuts.encoded, cuts.tree.topology
     wanted = np.ones(topology.n_leaves, dtype=bool) if wanted is None else wanted
-    start = time.monotonic()
+    deadline = deadline or Deadline(None)
     verdicts = [Verdict("undecided", margin=np.nan) if is_wanted else Verdict("not asked") for is_wanted in wanted]
     regions = [cuts.root()] * topology.n_leaves
     witnesses = _draw_witnesses(encoded)
     todo, n_programs, n_done = [(0 if topology.n_splits else -1, cuts.root())], 0, 0
-    while todo and (time_limit is None or time.monotonic() - start < time_limit):
+    while todo and not deadline.is_over:
         node, region = todo.pop()
         leaves = leaves_below(cuts.tree, node)
         n_wanted = int(wanted[leaves.start : leaves.stop].sum())
@@ -234,7 +275,7 @@ def explore_leaves(
         witness = next((witnesses[leaf] for leaf in leaves if leaf in witnesses), None)
         verdict = Verdict("reachable", witness)
         if witness is None:
-            verdict = decide(cuts, region, lambda row, leaves=leaves: encoded.leaf_of(row) in leaves)  # type: ignore[misc]
+            verdict = decide(cuts, region, leaves, deadline)
             n_programs += verdict.n_programs
             if verdict.witness is not None:
                 witnesses[encoded.leaf_of(verdict.witness)] = verdict.witness
@@ -248,49 +289,32 @@ def explore_leaves(
             progress(n_done, int(wanted.sum()))
         if stop_at_first and verdict.status == "reachable":
             break
-    return Reachability(tuple(verdicts), tuple(regions), n_programs)
+    if wanted.all() and all(verdict.status == "unreachable" for verdict in verdicts):
+        raise ValueError("domain is empty: no row of it reaches any leaf; widen its box, or relax its constraints.")
+    return Reachability(tuple(verdicts), tuple(regions), n_programs, cuts)
 
 
-def decide(cuts: Cuts, region: Region, reaches: Callable[[Array], bool]) -> Verdict:
-    """Decide whether a region can be reached; ``reaches`` says whether the model sends a row there."""
+def decide(cuts: Cuts, region: Region, leaves: range, deadline: Deadline) -> Verdict:
+    """Decide whether a region can be reached; ``leaves`` are the leaves below its node."""
     if region.empty:
-        return Verdict("unreachable", proof=Proof(region.path, region.empty))
+        return Verdict("unreachable", proof=Proof(region.path, region.empty, None, cuts))
     encoded = cuts.encoded
-    whole = cuts.polytope(region)
-    of_splits = np.arange(len(whole.rows)) >= len(encoded.rows)
-    farkas: list[Farkas] = []
-    todo, n_programs, open_margin = [whole], 0, -np.inf
-    while todo:
-        polytope = todo.pop()
-        single = _single_row_proof(polytope)
-        if single is not None:
-            farkas.append(single)
-            continue
-        n_programs += 1
-        solution = interior(polytope)
-        if solution is not None:
-            proof = Farkas(polytope, solution.multiplier)
-            if solution.margin < 0 and proof.check():
-                farkas.append(proof)
-                continue
-            witness = encoded.find_row(roundings(solution.point), polytope, reaches)
-            if witness is None and encoded.soft.any():  # an equality has no inside: go inside the splits' rows alone
-                inside = deepest_point(polytope._replace(soft=of_splits))
-                witness = None if inside is None else encoded.find_row(roundings(inside), polytope, reaches)
-            if witness is not None:
-                return Verdict("reachable", witness, n_programs=n_programs)
-        halves = encoded.halve(polytope, solution) if n_programs < MAX_BOXES else []
-        todo += halves
-        if not halves:
-            open_margin = max(open_margin, np.nan if solution is None else solution.margin)
-    if open_margin != -np.inf:
-        return Verdict("undecided", margin=float(open_margin), n_programs=n_programs)
-    reason = "its half-spaces have no point in common" if n_programs else "a half-space lies outside the box"
-    return Verdict("unreachable", proof=Proof(region.path, reason, tuple(farkas)), n_programs=n_programs)
+    found = decide_polytope(
+        encoded, cuts.polytope(region), cuts.arrives(leaves), lambda row: encoded.leaf_of(row) in leaves, deadline
+    )
+    if found.status != "unreachable":
+        return Verdict(found.status, found.witness, margin=found.margin, n_programs=found.n_programs)
+    is_listed = found.cases is not None and "enumerated" in found.cases
+    reason = "its half-spaces have no point in common" if found.n_programs else "a half-space lies outside the box"
+    reason = "none of the few points of its box goes there" if is_listed else reason
+    return Verdict("unreachable", proof=Proof(region.path, reason, found.cases, cuts), n_programs=found.n_programs)
 
 
 class Cuts:
     """Half-spaces of all splits of a tree on an encoded domain, and the regions that they cut out."""
+
+    separate: Bools | None = None
+    """Splits that are parallel to none but each other, because they sum in another order; a question may set it."""
 
     def __init__(self, encoded: EncodedDomain) -> None:
         tree = encoded.model.tree
@@ -301,9 +325,43 @@ class Cuts:
             self.right = np.nextafter(tree.bias + self.slack, np.inf)
         self.n_weights = np.count_nonzero(tree.weight, axis=1)
         self.feature = np.argmax(tree.weight != 0, axis=1) if tree.n_splits else np.zeros(0, dtype=np.int64)
-        self._direction, self._sign, self.directions = _parallel(tree, self.feature)
+        self._direction, self._sign, self.directions = _parallel(tree, self.feature, self.separate)
+        self._scale = _scales(self.directions)
+        self._tiny_exponent = -1022 + 56 * (-(-tree.n_features // LANES) + int(np.log2(LANES)) - 1)
         self._ends: dict[int, tuple[float, float]] = {}
         self._ranks = rank_of(encoded.lower).tolist(), rank_of(encoded.upper).tolist()
+
+    def again(self) -> Cuts:
+        """Derive the half-spaces once more from the model and the domain, for a check that takes nothing over."""
+        return Cuts(bind(self.encoded.model, self.encoded.domain))
+
+    def arrives(self, leaves: range) -> Callable[[Floats], Bools]:
+        """Which points of features the tree sends to one of these leaves."""
+
+        def arrive(Z: Floats) -> Bools:
+            found = self.tree.apply(Z)
+            return np.asarray((leaves.start <= found) & (found < leaves.stop))
+
+        return arrive
+
+    def proves_unreachable(self, path: Path, cases: Any) -> bool:
+        """Check a proof: follow its path from the root, and judge its certificate by what the path says."""
+        node, region = 0 if self.tree.n_splits else -1, self.root()
+        for split, side in path:
+            if split != node or side not in (LEFT, RIGHT):
+                return False
+            if not region.empty:
+                region = self.child(region, split, side)
+            node = int(self.tree.topology.children[split, side])
+        if region.empty:
+            return True
+        return check_cases(self.encoded, self.polytope(region), cases, self.arrives(leaves_below(self.tree, node)))
+
+    def steps_to(self, node: int) -> tuple[tuple[int, int], ...]:
+        """All splits above a node, each with its side; ``~k`` is leaf ``k``."""
+        first_leaf = leaves_below(self.tree, node).start
+        steps = zip(*(part[first_leaf].tolist() for part in self.tree.topology.paths))
+        return tuple(takewhile(lambda step: step[0] not in (node, -1), steps))  # paths of shallow leaves end in -1
 
     def root(self) -> Region:
         """The region of the root: the whole box."""
@@ -323,9 +381,29 @@ class Cuts:
         direction = int(self._direction[split])
         above, here = sums.get(direction, Interval()), self._interval(split, side)
         sums[direction] = both = Interval(max(above.low, here.low), min(above.high, here.high))
-        contradicts = both.low > both.high or self.sums_contradict(sums)
+        contradicts = both.low > both.high or self._scaled_sums_contradict(sums, direction)
+        contradicts = contradicts or self.sums_contradict(sums)
         empty = f"split {split} contradicts a parallel split above it" if contradicts else ""
         return replace(region, path=path, sums=tuple(sums.items()), empty=empty)
+
+    def _scaled_sums_contradict(self, sums: dict[int, Interval], direction: int) -> bool:
+        """Whether a sum excludes that of weights that differ by a power of two."""
+        family, exponent = self._scale[direction]
+        for other, interval in sums.items():
+            if other == direction or self._scale[other][0] != family:
+                continue
+            shift = exponent - self._scale[other][1]
+            scaled = Interval(*((float(np.ldexp(end, shift)), side) for end, side in interval))
+            # A product below the least normal double rounds by itself. Each further sum hides what is 2^55 times
+            # smaller, so sums that differ by more than the power of two are at most `tiny`.
+            with np.errstate(over="ignore"):
+                tiny = float(np.ldexp(1.0, self._tiny_exponent + abs(shift)))
+            here = sums[direction]
+            apart = here.low > scaled.high or scaled.low > here.high
+            both_tiny = all(one.low[0] <= tiny and one.high[0] >= -tiny for one in (here, scaled))
+            if apart and not both_tiny:
+                return True
+        return False
 
     def sums_contradict(self, sums: dict[int, Interval]) -> bool:
         """Whether sums of different directions exclude each other; a question that knows their order overrides it."""
@@ -347,10 +425,7 @@ class Cuts:
 
     def path_to(self, node: int) -> Path:
         """Splits above a node that have weights, each with its side; ``~k`` is leaf ``k``."""
-        first_leaf = leaves_below(self.tree, node).start
-        steps = zip(*(part[first_leaf].tolist() for part in self.tree.topology.paths))
-        above = takewhile(lambda step: step[0] not in (node, -1), steps)  # the paths of shallow leaves end in -1
-        return [step for step in above if self.n_weights[step[0]]]
+        return [step for step in self.steps_to(node) if self.n_weights[step[0]]]
 
     def _interval(self, split: int, side: int) -> Interval:
         """The sums that send a row to the side; those of opposite weights are exactly opposite."""
@@ -370,10 +445,10 @@ class Cuts:
             upper[j] = min(upper[j], last)
         else:
             lower[j] = max(lower[j], first)
-        if self.encoded.integer[j]:
-            lower[j], upper[j] = np.ceil(lower[j]), np.floor(upper[j])
-        empty = f"split {split} lies outside the box" if lower[j] > upper[j] else ""
-        return replace(region, lower=lower, upper=upper, empty=empty)
+        box = self.encoded.tighten(lower, upper) if lower[j] <= upper[j] else None
+        if box is None:
+            return replace(region, empty=f"split {split} lies outside the box")
+        return replace(region, lower=box[0], upper=box[1])
 
     def _find_ends(self, split: int) -> tuple[float, float]:
         """The last double of the box on the lower side of a split of one feature, and the first on the upper side."""
@@ -410,26 +485,30 @@ def least_on_box(coef: Floats, lower: Floats, upper: Floats) -> Floats:
     return np.asarray(np.where(coef > 0, coef * lower, coef * upper).sum(axis=-1))
 
 
-def _parallel(tree: Tree, feature: Ints) -> tuple[Ints, Floats, dict[bytes, int]]:
+def _parallel(tree: Tree, feature: Ints, separate: Bools | None) -> tuple[Ints, Floats, dict[bytes, int]]:
     """Number the directions of the splits, opposite ones as one, with the sign of each split's first weight."""
     sign = np.where(tree.weight[np.arange(tree.n_splits), feature] < 0, -1.0, 1.0)
     directions: dict[bytes, int] = {}
     rows = sign[:, None] * tree.weight + 0.0  # no -0.0
-    numbers = [directions.setdefault(row.tobytes(), len(directions)) for row in rows]
+    apart = np.zeros(tree.n_splits, dtype=bool) if separate is None else separate
+    keys = [row.tobytes() + b"." * is_apart for row, is_apart in zip(rows, apart.tolist())]
+    numbers = [directions.setdefault(key, len(directions)) for key in keys]
     return np.array(numbers, dtype=np.int64), sign, directions
 
 
-def _single_row_proof(polytope: Polytope) -> Farkas | None:
-    """A proof from one row alone, if it holds nowhere in the box."""
-    rows, bound, lower, upper, _ = polytope
-    if not len(rows):
-        return None
-    least = least_on_box(rows, lower, upper)
-    worst = int(np.argmax(least - bound))
-    if least[worst] <= bound[worst]:
-        return None
-    proof = Farkas(polytope, np.eye(1, len(rows), worst)[0])
-    return proof if proof.check() else None
+def _scales(directions: dict[bytes, int]) -> list[tuple[int, int]]:
+    """For each direction, a number that those share which differ by a power of two, and its exponent."""
+    families: dict[bytes, int] = {}
+    found = []
+    for key in directions:
+        weight, rest = np.frombuffer(key[: len(key) // 8 * 8]), key[len(key) // 8 * 8 :]
+        exponent = int(np.frexp(np.abs(weight).max(initial=0.0))[1])
+        with np.errstate(over="ignore", under="ignore"):
+            shape = np.ldexp(weight, -exponent)
+            is_exact = np.array_equal(np.ldexp(shape, exponent), weight)
+        name = shape.tobytes() + rest if is_exact else key + b"exact"
+        found.append((families.setdefault(name, len(families)), exponent))
+    return found
 
 
 def leaves_below(tree: Tree, node: int) -> range:
@@ -446,7 +525,7 @@ def _draw_witnesses(encoded: EncodedDomain) -> dict[int, Array]:
     d = len(encoded.lower)
     share = rng.random((min(N_DRAWS, max(64, 2_000_000 // max(d, 1))), d))
     share[::2] = np.round(share[::2] * 4) / 4
-    Z = encoded.round_integers(encoded.lower + share * (encoded.upper - encoded.lower), encoded.lower, encoded.upper)
-    Z = encoded.fill_missing(Z[(encoded.bound >= Z @ encoded.rows.T).all(axis=1)])
+    Z = encoded.snap(encoded.lower + share * (encoded.upper - encoded.lower), encoded.lower, encoded.upper)
+    Z = Z[(encoded.bound >= Z @ encoded.rows.T).all(axis=1)]
     rows = [encoded.row(Z[i]) for i in np.unique(encoded.model.tree.apply(Z), return_index=True)[1]]
     return {encoded.leaf_of(row): row for row in rows if encoded.contains(row)}

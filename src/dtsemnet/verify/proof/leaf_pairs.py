@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dtsemnet.arrays import Array, Floats
+from dtsemnet.arrays import Array, Bools, Floats
 from dtsemnet.tree import Model, Topology, Tree
 from dtsemnet.verify.proof.certificates import Polytope, exact_value, linear_bound, round_up
 from dtsemnet.verify.proof.encoded_domain import EncodedDomain
@@ -31,7 +31,8 @@ from dtsemnet.verify.proof.exploration import least_on_box, rounding_bound
 from dtsemnet.verify.proof.linear_programs import Solution, contradiction, minimise
 
 __all__ = [
-    "Gap", "Line", "answers", "class_number", "largest_gap", "line_range", "lines_of", "output_number", "product",
+    "Gap", "Line", "answers", "check_tolerance", "class_number", "largest_gap", "line_range", "lines_of",
+    "output_number", "outputs", "product", "second_splits",
 ]  # fmt: skip
 
 MAX_BOXES = 200
@@ -76,6 +77,19 @@ def product(a: Tree, b: Tree) -> Tree:
         raise ValueError(
             f"the trees have {n_leaves} pairs of leaves, which is too many; call prune_unreachable on both first."
         )
+    order, children = _product_splits(a, b)
+    weight = np.array([(a if leaf < 0 else b).weight[i] for i, leaf in order]).reshape(-1, a.n_features)
+    bias = np.array([(a if leaf < 0 else b).bias[i] for i, leaf in order])
+    return Tree(Topology(children), weight, bias, np.zeros((n_leaves, 1)))
+
+
+def second_splits(a: Tree, b: Tree) -> Bools:
+    """Which splits of the product come from ``b``."""
+    return np.array([leaf >= 0 for _, leaf in _product_splits(a, b)[0]], dtype=bool)
+
+
+def _product_splits(a: Tree, b: Tree) -> tuple[list[tuple[int, int]], list[list[int]]]:
+    """The splits of the product in order, with their children."""
     order: list[tuple[int, int]] = []  # a split i of `a` is (i, -1); one of `b` below leaf k of `a` is (i, k)
 
     def number(i: int, leaf: int) -> int:
@@ -90,9 +104,14 @@ def product(a: Tree, b: Tree) -> Tree:
     children = []
     for i, leaf in order:  # it grows on the way
         children.append([number(child, leaf) for child in (a if leaf < 0 else b).topology.children[i].tolist()])
-    weight = np.array([(a if leaf < 0 else b).weight[i] for i, leaf in order]).reshape(-1, a.n_features)
-    bias = np.array([(a if leaf < 0 else b).bias[i] for i, leaf in order])
-    return Tree(Topology(children), weight, bias, np.zeros((n_leaves, 1)))
+    return order, children
+
+
+def check_tolerance(tolerance: float) -> None:
+    """Refuse a tolerance that is no finite number from 0 on."""
+    is_number = isinstance(tolerance, (int, float, np.number)) and not isinstance(tolerance, bool)
+    if not (is_number and np.isfinite(tolerance) and tolerance >= 0):
+        raise ValueError(f"tolerance must be a finite number not below 0, got {tolerance!r}.")
 
 
 def class_number(model: Model, label: Any, argument: str = "output") -> int:
@@ -114,9 +133,13 @@ def output_number(model: Model, output: Any) -> int:
 
 def answers(model: Model, rows: Array) -> Floats:
     """What the model computes before its output map, shape (n_samples, n_outputs)."""
-    z = model.transform(rows)
-    raw = model.tree.predict_proba(z) if model.is_classifier else model.tree.predict(z)
-    return np.asarray(raw, dtype=np.float64).reshape(len(rows), -1)
+    return outputs(model.tree, model.transform(rows))
+
+
+def outputs(tree: Tree, Z: Array) -> Floats:
+    """What a tree computes for rows of features, shape (n_samples, n_outputs)."""
+    raw = tree.predict_proba(Z) if tree.is_classifier else tree.predict(Z)
+    return np.asarray(raw, dtype=np.float64).reshape(len(Z), -1)
 
 
 def lines_of(tree: Tree, output: int, lower: Floats, upper: Floats) -> list[Line]:

@@ -108,8 +108,11 @@ def nearest(center: Floats, weight: Floats, norm: Norm, polytope: Polytope) -> S
     step, marginals, below, above = solved
     point = center.copy()
     point[free] = np.clip(center[free] + step * unit / weight[free], lower[free], upper[free])
-    at_lower[free], at_upper[free] = below * weight[free], above * weight[free]
-    return Solution(point, np.maximum(-marginals, 0.0) / size, 0.0, at_lower, at_upper)
+    with np.errstate(over="ignore", invalid="ignore"):
+        multiplier = np.maximum(-marginals, 0.0) / size
+        at_lower[free], at_upper[free] = below * weight[free], above * weight[free]
+    finite = [np.where(np.isfinite(part), part, 0.0) for part in (multiplier, at_lower, at_upper)]
+    return Solution(point, finite[0], 0.0, finite[1], finite[2])
 
 
 def _nearest_max(matrix: Floats, room: Floats, low: Floats, high: Floats) -> Any:
@@ -209,7 +212,9 @@ def _scale(polytope: Polytope) -> _Scaled | None:
 def _unscale(scaled: _Scaled, solved: Any, polytope: Polytope, factor: float = 1.0, margin: float = 0.0) -> Solution:
     point = polytope.lower.copy()
     point[scaled.free] += solved.x[: len(scaled.free)] * scaled.width
-    multiplier = np.maximum(-solved.ineqlin.marginals, 0.0) * factor / scaled.size
+    with np.errstate(over="ignore"):
+        multiplier = np.maximum(-solved.ineqlin.marginals, 0.0) * factor / scaled.size
+    multiplier = np.where(np.isfinite(multiplier), multiplier, 0.0)  # any multipliers make true statements
     return Solution(np.clip(point, polytope.lower, polytope.upper), multiplier, margin)
 
 

@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from dtsemnet.arrays import Array
+from dtsemnet.arrays import Array, Bools
 from dtsemnet.tree import Model
 from dtsemnet.tree.wording import number_text
 from dtsemnet.verify.proof.domain import Domain, Name
-from dtsemnet.verify.proof.encoded_domain import column_number
+from dtsemnet.verify.proof.encoded_domain import EncodedDomain, column_number, table_rows
 from dtsemnet.verify.proof.exploration import Exploration, LeafStatus, Reachability, Verdict, explore
-from dtsemnet.verify.questions.counterfactual import value_text
+from dtsemnet.verify.proof.readings import Reading
+from dtsemnet.verify.proof.wording import end_text, row_text, value_text
 from dtsemnet.verify.questions.monotone import monotone
 from dtsemnet.verify.questions.output_bounds import OutputBounds, output_bounds
 from dtsemnet.verify.questions.reachability import AnswerStatus, class_verdicts, never
@@ -48,6 +49,8 @@ class Report:
     outputs: tuple[OutputBounds, ...]
     certified: tuple[Certified, ...] = ()
     statements: tuple[Statement, ...] = ()
+    n_outside: int = 0
+    """Rows that were to be certified, but lie outside the domain."""
 
     @property
     def classes(self) -> dict[Any, LeafStatus]:
@@ -59,12 +62,13 @@ class Report:
     def to_markdown(self) -> str:
         """Write the report as Markdown."""
         model, parts = self.model, ["# What is proved about this tree", ""]
-        parts += [f"- model: `{model!r}`", f"- fingerprint: `{model.fingerprint()}`", f"- domain: {_domain(self)}"]
+        parts += [f"- model: `{model!r}`", f"- fingerprint: `{model.fingerprint()}`", f"- domain: {self._domain()}"]
         if self.statements:
             parts += ["", "## Statements", "", "| statement | holds | shown by |", "|---|---|---|"]
             parts += [f"| {claim.text} | {claim.status} | {claim.shown_by} |" for claim in self.statements]
         parts += ["", "## Leaves", ""]
-        parts += [f"{self.leaves}. Certificates hold in rational arithmetic: {self.leaves.check()}.", ""]
+        checked = "yes" if self.leaves.check() else "no"
+        parts += [f"{self.leaves}. Checked once more against the tree and the domain: {checked}.", ""]
         parts += ["| leaf | status | shown by |", "|---:|---|---|"]
         verdicts = enumerate(self.leaves.verdicts)
         parts += [f"| {leaf} | {verdict.status} | {_shown_by(verdict)} |" for leaf, verdict in verdicts]
@@ -78,11 +82,28 @@ class Report:
             name = model.class_names[bounds.output] if model.class_names is not None else bounds.output
             ends = bounds.minimum, bounds.maximum
             least, largest = (value_text(end.attained) for end in ends)
-            span = ", ".join(value_text(end.certified) for end in ends)
+            span = ", ".join(end_text(end.certified, up=up) for end, up in zip(ends, (False, True)))
             parts.append(f"| {name} | {least} | {largest} | [{span}] |")
         if self.certified:
-            parts += ["", "## Robustness", "", *(f"- {outcome}" for outcome in self.certified)]
+            parts += ["", "## Robustness", "", "Inputs outside the domain do not count.", ""]
+            parts += [f"- {outcome}" for outcome in self.certified]
+            if self.n_outside:
+                parts += [f"- rows outside the domain, which were left out: {self.n_outside}"]
         return "\n".join(parts) + "\n"
+
+    def _domain(self) -> str:
+        """The domain column by column, as the model reads it, then its constraints."""
+        encoded = self._encoded()
+        names = [column.name for column in self.model.encoder.columns]
+        parts = [f"{reading.column.name} {_reading(reading)}" for reading in encoded.readings]
+        for a, b in zip(*(encoded.constraints or ((), ()))):
+            terms = " + ".join(f"{value_text(float(a[j]))} * {names[j]}" for j in np.flatnonzero(a))
+            parts.append(f"{terms or 0} <= {value_text(float(b))}")
+        return "; ".join(parts)
+
+    def _encoded(self) -> EncodedDomain:
+        assert self.leaves.cuts is not None
+        return self.leaves.cuts.encoded
 
 
 def audit(
@@ -105,7 +126,8 @@ def audit(
     tree : Tree, Model or fitted estimator
     domain : Domain
     X, y, norm
-        For a classifier: rows whose robustness is certified, and their true classes, as in :func:`certify`.
+        For a classifier: rows whose robustness is certified on the domain, and their true classes, as in
+        :func:`certify`. Rows outside the domain are left out and counted.
     epsilon : sequence of float, default=()
         Distances within which rows should keep their class.
     never_output : sequence of labels, default=()
@@ -115,7 +137,7 @@ def audit(
     output : label of a class, or number of an output, optional
         The output that ``monotone_in`` is about; the last class or the first output by default.
     time_limit : float, optional
-        Seconds for each column of ``monotone_in``.
+        Seconds for each question; what is left then is undecided.
 
     Examples
     --------
@@ -130,12 +152,27 @@ def audit(
     model = Model.of(tree)
     if output is None:
         output = 0 if model.class_names is None else model.class_names[-1]
-    explored = explore(model, domain)
+    explored = explore(model, domain, time_limit=time_limit)
     statements = [_never(explored, domain, label) for label in never_output]
     statements += [_monotone(model, domain, name, output, time_limit) for name in monotone_in]
-    certified = tuple(certify(model, X, distance, norm, y=y) for distance in epsilon) if X is not None else ()
-    bounds = output_bounds(model, domain, explored=explored)
-    return Report(model, domain, explored.reachability, bounds, certified, tuple(statements))
+    certified, n_outside = [], 0
+    if X is not None and len(epsilon):
+        rows, inside = _rows_inside(explored.encoded, X)
+        classes = None if y is None else np.asarray(y)[inside]
+        n_outside = int((~inside).sum())
+        if not len(rows):
+            raise ValueError("X has no row that lies in the domain; widen the domain, or leave out epsilon.")
+        options: dict[str, Any] = {"y": classes, "domain": domain, "time_limit": time_limit}
+        certified = [certify(model, rows, distance, norm, **options) for distance in epsilon]
+    bounds = output_bounds(model, domain, explored=explored, time_limit=time_limit)
+    return Report(model, domain, explored.reachability, bounds, tuple(certified), tuple(statements), n_outside)
+
+
+def _rows_inside(encoded: EncodedDomain, X: Any) -> tuple[Array, Bools]:
+    """The rows of a table that lie in the domain, and which they are."""
+    rows = table_rows(encoded.model, X)
+    inside = np.array([encoded.contains(row) for row in rows], dtype=bool)
+    return rows[inside], inside
 
 
 def _never(explored: Exploration, domain: Domain, label: Any) -> Statement:
@@ -155,18 +192,24 @@ def _monotone(model: Model, domain: Domain, name: Name, output: Any, time_limit:
     elif answer:
         shown_by = f"{len(answer.proofs)} proofs"
     else:
-        shown_by = f"a fall by {number_text(answer.margin, 2)} is not ruled out"
+        shown_by = f"a fall by {end_text(answer.margin, up=True)} is not ruled out"
     return Statement(f"raising {name} never lowers {what}", answer.status, shown_by)
 
 
-def _domain(report: Report) -> str:
-    encoder, domain = report.model.encoder, report.domain
-    lower, upper = (np.broadcast_to(end, encoder.n_columns).tolist() for end in (domain.lower, domain.upper))
-    numbers = [(c.name, j) for j, c in enumerate(encoder.columns) if c.categories is None]
-    parts = [f"{name} in [{value_text(lower[j])}, {value_text(upper[j])}]" for name, j in numbers]
-    restrictions = ("ranges", "fixed", "integer", "categories", "missing")
-    parts += [f"{name}: {getattr(domain, name)}" for name in restrictions if getattr(domain, name)]
-    return "; ".join(parts + ([] if domain.b is None else [f"{len(domain.b)} linear constraints"]))
+def _reading(reading: Reading) -> str:
+    """What a column may hold, in words."""
+    parts = []
+    if reading.has_numbers:
+        if reading.present and reading.low == reading.high:
+            parts.append(f"= {value_text(reading.low)}")
+        elif reading.present:
+            parts.append(f"in [{value_text(reading.low)}, {value_text(reading.high)}]")
+        parts += ["whole"] if reading.is_integer else []
+    elif reading.categories:
+        parts.append("in {" + ", ".join(value_text(value) for value in reading.categories) + "}")
+    parts += ["unknown to the model"] if reading.may_be_unknown else []
+    parts += ["missing"] if reading.may_miss else []
+    return " or ".join(parts).replace(" or whole", ", whole")
 
 
 def _shown_by(verdict: Verdict) -> str:
@@ -176,5 +219,4 @@ def _shown_by(verdict: Verdict) -> str:
 
 
 def _named(model: Model, row: Array) -> str:
-    pairs = zip(model.encoder.columns, row.tolist())
-    return "`" + ", ".join(f"{column.name} = {value_text(x)}" for column, x in pairs) + "`"
+    return f"`{row_text(model, row)}`"

@@ -17,14 +17,17 @@ from numpy.typing import ArrayLike
 
 from dtsemnet.arrays import Array, Floats
 from dtsemnet.tree import Model
-from dtsemnet.tree.wording import number_text
+from dtsemnet.verify.proof.binding import bind
 from dtsemnet.verify.proof.domain import Domain, Name
-from dtsemnet.verify.proof.encoded_domain import EncodedDomain, bind, column_number, read_row, row_numbers
+from dtsemnet.verify.proof.encoded_domain import EncodedDomain, column_number, read_row, row_numbers
 from dtsemnet.verify.proof.exploration import Cuts
 from dtsemnet.verify.proof.leaf_pairs import class_number
 from dtsemnet.verify.proof.nearest import NearestPoint, allow_for_maps, distance_from, nearest_leaf
+from dtsemnet.verify.proof.readings import is_absent
+from dtsemnet.verify.proof.time_limits import Deadline
+from dtsemnet.verify.proof.wording import end_text, value_text
 
-__all__ = ["Counterfactual", "counterfactual", "value_text"]
+__all__ = ["Counterfactual", "Counterfactuals", "counterfactual"]
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,15 @@ class Counterfactual:
 
     def __str__(self) -> str:
         parts = [f"{name}: {value_text(old)} -> {value_text(new)}" for name, (old, new) in self.changes.items()]
-        return f"{self.label!r} at cost {number_text(self.cost, 4)}: {', '.join(parts) or 'nothing'}"
+        return f"{self.label!r} at cost {end_text(self.cost, up=True)}: {', '.join(parts) or 'nothing'}"
+
+
+class Counterfactuals(list[Counterfactual]):
+    """Answers, cheapest first, and what is known about the ways that are not among them."""
+
+    lower: float = np.inf
+    """Certified: an input of the target class that is in none of the leaves shown costs at least this. Infinite if it
+    is proved that there is none; for an empty list that is the proof that the class cannot be reached."""
 
 
 def counterfactual(
@@ -55,7 +66,8 @@ def counterfactual(
     immutable: Sequence[Name] = (),
     integer: Sequence[Name] = (),
     n: int = 1,
-) -> list[Counterfactual]:
+    time_limit: float | None = None,
+) -> Counterfactuals:
     """Find the cheapest changes of an input that lead to a class.
 
     Parameters
@@ -76,11 +88,14 @@ def counterfactual(
         Columns that hold integers, in addition to those of the domain.
     n : int, default=1
         Number of answers, each in another leaf, cheapest first.
+    time_limit : float, optional
+        Seconds; the answers are those found by then, and ``lower`` what is certified by then.
 
     Returns
     -------
-    list of Counterfactual
-        Fewer than ``n`` if fewer leaves can be reached; empty if none can.
+    Counterfactuals
+        A list of Counterfactual. It has fewer than ``n`` entries if no more leaves were found to be in reach; its
+        attribute ``lower`` says whether that is proved.
 
     Examples
     --------
@@ -95,34 +110,54 @@ def counterfactual(
     if n < 1:
         raise ValueError(f"n must be at least 1, got {n!r}.")
     row = read_row(model, x)
-    held = frozenset(column_number(model, name) for name in immutable)
-    whole = replace(domain, integer=(*domain.integer, *integer))
-    encoded = bind(model, whole).hold(row, held, categories=False)
-    costs = _costs(model, encoded.column_lower, encoded.column_upper, cost)
+    deadline = Deadline(time_limit)
+    held = frozenset(column_number(model, name, "immutable") for name in immutable)
+    names = [model.encoder.columns[column_number(model, name, "integer")].name for name in integer]
+    whole = replace(domain, integer=(*domain.integer, *names))
+    encoded = bind(model, whole, deadline=deadline)
+    costs = _costs(encoded, cost)
+    encoded = encoded.hold(row, held, categories=False)
     cuts, distance = Cuts(encoded), distance_from(encoded, row, "1", costs)
     goal = model.tree.leaf_class == k
-    answers: list[Counterfactual] = []
+    answers = Counterfactuals()
     for _ in range(n):
         seen = frozenset(answer.leaf for answer in answers)
-        nearest = allow_for_maps(encoded, distance, nearest_leaf(cuts, distance, goal, skip=seen))
+        nearest = nearest_leaf(cuts, distance, goal, skip=seen, deadline=deadline)
+        nearest = allow_for_maps(encoded, distance, nearest)
+        answers.lower = nearest.lower
         if nearest.row is None:
             break
-        point = _tidy(encoded, costs, row, nearest)
+        point = _keep_values(encoded, row, _tidy(encoded, costs, row, nearest, deadline))
         price = distance.of(encoded.encode(point))
         # A missing value that the model only fills in is its fill, which the point shows.
         triples = zip(model.encoder.columns, model.encoder.fill_missing(row[None])[0].tolist(), point.tolist())
-        changes = {c.name: (old, new) for c, old, new in triples if old != new and not (old != old and new != new)}
+        changes = {c.name: (old, new) for c, old, new in triples if _differ(old, new)}
         answers.append(Counterfactual(point, target, price, min(nearest.lower, price), changes, nearest.leaf))
     return answers
 
 
-def _costs(model: Model, lower: Floats, upper: Floats, cost: Any) -> Floats:
-    columns = model.encoder.columns
-    width = np.array([1.0 if c.categories is not None else high - low for c, low, high in zip(columns, lower, upper)])
-    costs = 1.0 / np.where(width > 0, width, 1.0)
-    if isinstance(cost, Mapping):
+def _keep_values(encoded: EncodedDomain, before: Array, after: Array) -> Array:
+    """Keep categories that are the same to the model, such as two values that it does not know."""
+    old, new, kept = encoded.encode(before), encoded.encode(after), after.copy()
+    for j, part in enumerate(encoded.model.encoder.features_of_column):
+        column = encoded.model.encoder.columns[j]
+        if column.categories is not None and not column.fills_missing and (old[part] == new[part]).all():
+            kept[j] = before[j]
+    return kept
+
+
+def _differ(old: Any, new: Any) -> bool:
+    """Whether a value changed; a missing one that stays missing did not."""
+    return is_absent(old) != is_absent(new) or (not is_absent(old) and bool(old != new))
+
+
+def _costs(encoded: EncodedDomain, cost: Any) -> Floats:
+    readings = encoded.readings
+    width = np.array([one.high - one.low if one.has_numbers and one.present else 1.0 for one in readings])
+    costs = 1.0 / np.where(width > 1e-300, width, 1.0)
+    if isinstance(cost, Mapping) or (hasattr(cost, "index") and hasattr(cost, "items")):  # a Series, by name
         for name, price in cost.items():
-            costs[column_number(model, name)] = price
+            costs[column_number(encoded.model, name, "cost")] = price
     elif cost is not None:
         given = np.asarray(cost, dtype=np.float64)
         if given.shape != costs.shape:
@@ -133,21 +168,17 @@ def _costs(model: Model, lower: Floats, upper: Floats, cost: Any) -> Floats:
     return costs
 
 
-def _tidy(encoded: EncodedDomain, costs: Floats, before: Array, nearest: NearestPoint) -> Array:
+def _tidy(encoded: EncodedDomain, costs: Floats, before: Array, nearest: NearestPoint, deadline: Deadline) -> Array:
     """Hold the columns that changed by next to nothing, only to get off the edge, and search once more."""
     assert nearest.row is not None
     # A missing value stays missing, so it moves by 0, as a category does.
     moved = np.abs(row_numbers(encoded.model, nearest.row) - row_numbers(encoded.model, before))
-    is_tiny = (moved > 0) & (moved <= 1e-8 * (encoded.column_upper - encoded.column_lower))
+    width = np.array([one.high - one.low if one.has_numbers else 0.0 for one in encoded.readings])
+    is_tiny = (moved > 0) & (moved <= 1e-8 * width)
     tiny = frozenset(np.flatnonzero(is_tiny).tolist())
     if not tiny:
         return nearest.row
     held = encoded.hold(before, tiny, categories=False)
     goal = np.arange(encoded.model.tree.n_leaves) == nearest.leaf
-    again = nearest_leaf(Cuts(held), distance_from(held, before, "1", costs), goal)
+    again = nearest_leaf(Cuts(held), distance_from(held, before, "1", costs), goal, deadline=deadline)
     return again.row if again.row is not None and again.upper <= nearest.upper * (1 + 1e-6) else nearest.row
-
-
-def value_text(value: Any) -> str:
-    """Write the value of a column: numbers with six significant digits."""
-    return number_text(value, 6) if isinstance(value, float) else str(value)

@@ -14,12 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from dtsemnet.arrays import Array, Bools
-from dtsemnet.tree import Encoder, Model
+from dtsemnet.arrays import Array, Bools, Floats
+from dtsemnet.tree import Column, Model
+from dtsemnet.verify.proof.binding import bind
 from dtsemnet.verify.proof.domain import Domain
-from dtsemnet.verify.proof.encoded_domain import bind, column_number
-from dtsemnet.verify.proof.exploration import Cuts, Exploration, Reachability, explore_leaves
-from dtsemnet.verify.proof.leaf_pairs import answers, largest_gap, lines_of, product
+from dtsemnet.verify.proof.encoded_domain import EncodedDomain, table_rows
+from dtsemnet.verify.proof.exploration import Cuts, Reachability, explore_leaves
+from dtsemnet.verify.proof.leaf_pairs import answers, check_tolerance, largest_gap, lines_of, product, second_splits
+from dtsemnet.verify.proof.time_limits import Deadline
 from dtsemnet.verify.questions.reachability import Answer
 
 __all__ = ["Difference", "Disagreement", "difference", "equivalent"]
@@ -68,8 +70,8 @@ def difference(
     Parameters
     ----------
     tree_a, tree_b : Tree, Model or fitted estimator
-        They read the same columns. Classifiers disagree on a row if their classes differ. Missing values that the two
-        fill in differently are no part of the comparison.
+        They read the same columns, matched by name if both have names. Classifiers disagree on a row if their classes
+        differ. Missing values that the two fill in differently are no part of the comparison.
     domain : Domain
     tolerance : float, default=0.0
         Regressors disagree on a row if an output (before an output map) differs by more.
@@ -90,23 +92,28 @@ def difference(
     >>> 1 < apart.regions[0].witness[0] <= 2
     np.True_
     """
+    check_tolerance(tolerance)
+    deadline = Deadline(time_limit)
     a, b = Model.of(tree_a), Model.of(tree_b)
-    _check_comparable(a, b, domain)
-    cuts = Cuts(bind(Model(a.encoder, product(a.tree, b.tree)), domain))
+    columns = _matching_columns(a, b)
+    _check_comparable(a, b, columns)
+    cuts = _PairCuts(a, b, columns, domain, deadline)
+    _check_missing(b, columns, cuts.encoded)
     may_differ = np.array([ours != theirs for ours in _contents(a) for theirs in _contents(b)], dtype=bool)
-    pairs = explore_leaves(cuts, may_differ, time_limit=time_limit, progress=progress)
+    pairs = explore_leaves(cuts, may_differ, deadline=deadline, progress=progress)
     regions: list[Disagreement] = []
     undecided: list[tuple[int, int]] = []
     for pair, verdict in enumerate(pairs.verdicts):
         if verdict.status not in ("reachable", "undecided"):
             continue
         leaves = divmod(pair, b.tree.n_leaves)
-        witness, settled = _disagreement(a, b, Exploration(cuts, pairs), pair, tolerance)
+        witness, settled = _disagreement(cuts, pairs, pair, tolerance, deadline)
         if witness is not None:
-            regions.append(Disagreement(*leaves, witness, *(model.predict(witness[None])[0] for model in (a, b))))
+            answer_a, answer_b = a.predict(witness[None])[0], b.predict(witness[None][:, columns])[0]
+            regions.append(Disagreement(*leaves, witness, answer_a, answer_b))
         elif not settled:
             undecided.append(leaves)
-    share = None if X is None else float(_disagree(a, b, X, tolerance).mean())
+    share = None if X is None else float(cuts.disagree(table_rows(a, X), tolerance).mean())
     return Difference(tuple(regions), tuple(undecided), share, pairs)
 
 
@@ -134,17 +141,82 @@ def equivalent(
     return Answer("undecided" if apart.undecided else "yes", proofs=proofs)
 
 
-def _check_comparable(a: Model, b: Model, domain: Domain) -> None:
-    plain = a.encoder.is_identity and b.encoder.is_identity and a.encoder.n_columns == b.encoder.n_columns
-    if not plain and _without_fills(a.encoder) != _without_fills(b.encoder):
-        raise ValueError("tree_a and tree_b must read the same columns in the same way; their encoders differ.")
-    allowed = dict(domain.categories) | {name: (value,) for name, value in domain.fixed.items()}
-    for name in [*domain.missing, *(name for name, values in allowed.items() if None in values)]:
-        ours, theirs = (model.encoder.columns[column_number(a, name)] for model in (a, b))
-        if (ours.missing, ours.fill) != (theirs.missing, theirs.fill):
+class _PairCuts(Cuts):
+    """Half-spaces of the product of two models; ``columns`` says where the columns of the second are in the first."""
+
+    def __init__(self, a: Model, b: Model, columns: list[int], domain: Domain, deadline: Deadline) -> None:
+        self.a, self.b, self.columns = a, b, columns
+        parts = a.encoder.features_of_column
+        features = np.concatenate([np.arange(parts[j].start, parts[j].stop) for j in columns])
+        self.features = features
+        second = b.tree.replace(weight=_moved(b.tree.weight, features), feature_names=None)
+        # Sums of the same products in another order round differently: such splits are not parallel in doubles.
+        is_moved = columns != sorted(columns)
+        self.separate = second_splits(a.tree, b.tree) if is_moved else None
+        encoded = bind(Model(a.encoder, product(a.tree, second)), domain, deadline=deadline)
+        super().__init__(_PairDomain(**{**vars(encoded), "pair": self}))
+
+    def again(self) -> Cuts:
+        return _PairCuts(self.a, self.b, self.columns, self.encoded.domain, Deadline(None))
+
+    def pair_of(self, leaf_a: Any, leaf_b: Any) -> Any:
+        """Number of a pair of leaves."""
+        return leaf_a * self.b.tree.n_leaves + leaf_b
+
+    def arrives(self, leaves: range) -> Callable[[Floats], Bools]:
+        def arrive(Z: Floats) -> Bools:
+            found = self.pair_of(self.a.tree.apply(Z), self.b.tree.apply(np.ascontiguousarray(Z[:, self.features])))
+            return np.asarray((leaves.start <= found) & (found < leaves.stop))
+
+        return arrive
+
+    def disagree(self, rows: Array, tolerance: float) -> Bools:
+        """Rows on which the two models disagree, as they compute."""
+        others = rows[:, self.columns]
+        if self.a.is_classifier:
+            ours, theirs = self.a.predict(rows).tolist(), self.b.predict(others).tolist()
+            return np.array([x != y for x, y in zip(ours, theirs)], dtype=bool)
+        return np.asarray((np.abs(answers(self.a, rows) - answers(self.b, others)) > tolerance).any(axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class _PairDomain(EncodedDomain):
+    """The domain of both models; a leaf is a pair of their leaves, as the two compute them."""
+
+    pair: _PairCuts
+
+    def leaf_of(self, row: Array) -> int:
+        pair = self.pair
+        return int(pair.pair_of(pair.a.apply(row[None]), pair.b.apply(row[None][:, pair.columns]))[0])
+
+
+def _moved(weight: Floats, features: Array) -> Floats:
+    """Weights of the second model in the order of the features of the first."""
+    moved = np.zeros_like(weight)
+    moved[..., features] = weight
+    return moved
+
+
+def _matching_columns(a: Model, b: Model) -> list[int]:
+    """For each column of the second model, its number in the first: by name if both have names."""
+    ours, theirs = ([column.name for column in model.encoder.columns] for model in (a, b))
+    numbered = [f"x{j}" for j in range(len(ours))]
+    if len(ours) != len(theirs):
+        raise ValueError(f"tree_a and tree_b must read the same columns, got {len(ours)} and {len(theirs)} of them.")
+    if set(ours) == set(theirs):
+        return [ours.index(name) for name in theirs]
+    if numbered in (ours, theirs):
+        return list(range(len(ours)))
+    strange = next(name for name in theirs if name not in ours)
+    raise ValueError(f"tree_b reads column {strange!r}, which tree_a does not; they must read the same columns.")
+
+
+def _check_comparable(a: Model, b: Model, columns: list[int]) -> None:
+    for j, theirs in zip(columns, b.encoder.columns):
+        ours = a.encoder.columns[j]
+        if _without_fill(ours) != replace(_without_fill(theirs), name=ours.name):
             raise ValueError(
-                f"domain lets column {ours.name!r} be missing, but tree_a and tree_b do not read missing values there "
-                "in the same way; leave them out of the domain."
+                f"tree_a and tree_b must read the same columns in the same way; they differ in column {ours.name!r}."
             )
     if a.is_classifier != b.is_classifier or (not a.is_classifier and a.tree.n_outputs != b.tree.n_outputs):
         raise ValueError("tree_a and tree_b must both be classifiers, or regressors with as many outputs.")
@@ -152,9 +224,21 @@ def _check_comparable(a: Model, b: Model, domain: Domain) -> None:
         raise ValueError("tree_a and tree_b must have the same output map.")
 
 
-def _without_fills(encoder: Encoder) -> Encoder:
-    """The encoder without what it fills in, which no value that is there can tell."""
-    return Encoder(replace(c, missing=None, fill=0.0) if c.fills_missing else c for c in encoder.columns)
+def _check_missing(b: Model, columns: list[int], encoded: EncodedDomain) -> None:
+    """Refuse missing values in the domain that the two models read differently."""
+    for j, theirs in zip(columns, b.encoder.columns):
+        reading = encoded.readings[j]
+        ours = reading.column
+        if reading.may_miss and (ours.missing, ours.fill) != (theirs.missing, theirs.fill):
+            raise ValueError(
+                f"domain lets column {ours.name!r} be missing, but tree_a and tree_b do not read missing values there "
+                "in the same way; leave them out of the domain."
+            )
+
+
+def _without_fill(column: Column) -> Column:
+    """The column without what it fills in, which no value that is there can tell."""
+    return replace(column, missing=None, fill=0.0) if column.fills_missing else column
 
 
 def _contents(model: Model) -> list[Any]:
@@ -166,34 +250,30 @@ def _contents(model: Model) -> list[Any]:
     return [b"".join((part[leaf] + 0.0).tobytes() for part in parts) for leaf in range(tree.n_leaves)]
 
 
-def _disagreement(a: Model, b: Model, pairs: Exploration, pair: int, tolerance: float) -> tuple[Array | None, bool]:
+def _disagreement(
+    cuts: _PairCuts, pairs: Reachability, pair: int, tolerance: float, deadline: Deadline
+) -> tuple[Array | None, bool]:
     """A row on which a pair of leaves disagrees; without one, whether the pair is proved to agree."""
-    encoded, verdict = pairs.encoded, pairs.reachability.verdicts[pair]
-    if verdict.witness is not None and _disagree(a, b, verdict.witness[None], tolerance)[0]:
+    a, b, encoded, verdict = cuts.a, cuts.b, cuts.encoded, pairs.verdicts[pair]
+    if verdict.witness is not None and cuts.disagree(verdict.witness[None], tolerance)[0]:
         return verdict.witness, True
-    if a.is_classifier or np.isnan(verdict.margin):
+    if a.is_classifier or deadline.is_over:
         return None, False
-    sides = [*zip((a, b), divmod(pair, b.tree.n_leaves))]
-    polytope = pairs.cuts.polytope(pairs.reachability.regions[pair])
+    polytope = cuts.polytope(pairs.regions[pair])
     known, largest = None if verdict.witness is None else encoded.encode(verdict.witness), 0.0
+    leaf_a, leaf_b = divmod(pair, b.tree.n_leaves)
 
     def differs(row: Array) -> bool:
-        return encoded.leaf_of(row) == pair and bool(_disagree(a, b, row[None], tolerance)[0])
+        return encoded.leaf_of(row) == pair and bool(cuts.disagree(row[None], tolerance)[0])
 
     for o in range(a.tree.n_outputs):
-        lines = (lines_of(model.tree, o, encoded.lower, encoded.upper)[leaf] for model, leaf in sides)
-        for ours, theirs in permutations(lines):
-            gap = largest_gap(encoded, polytope, ours, theirs, enough=tolerance)
+        ours = lines_of(a.tree, o, encoded.lower, encoded.upper)[leaf_a]
+        theirs = lines_of(b.tree, o, encoded.lower[cuts.features], encoded.upper[cuts.features])[leaf_b]
+        theirs = theirs._replace(coef=_moved(theirs.coef, cuts.features))
+        for first, second in permutations((ours, theirs)):
+            gap = largest_gap(encoded, polytope, first, second, enough=tolerance)
             largest = max(largest, gap.upper)
             row = encoded.find_row_near(gap.points, polytope, differs, known) if gap.upper > tolerance else None
             if row is not None:
                 return row, True
     return None, largest <= tolerance
-
-
-def _disagree(a: Model, b: Model, X: Any, tolerance: float) -> Bools:
-    """Rows on which two models disagree, as they compute."""
-    if a.is_classifier:
-        ours, theirs = a.predict(X).tolist(), b.predict(X).tolist()
-        return np.array([x != y for x, y in zip(ours, theirs)], dtype=bool)
-    return np.asarray((np.abs(answers(a, X) - answers(b, X)) > tolerance).any(axis=1))

@@ -14,7 +14,6 @@ moves it there by the solver's tolerance. Whether it then lies in all closed hal
 from __future__ import annotations
 
 import heapq
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -32,6 +31,8 @@ from dtsemnet.verify.proof.encoded_domain import deepest_point
 from dtsemnet.verify.proof.exploration import LEFT, RIGHT, Cuts, Exploration, Path, explored_once, leaves_below
 from dtsemnet.verify.proof.leaf_pairs import Line, answers, largest_gap, line_range, lines_of, output_number
 from dtsemnet.verify.proof.linear_programs import contradiction
+from dtsemnet.verify.proof.time_limits import Deadline
+from dtsemnet.verify.proof.wording import end_text
 
 __all__ = ["Jump", "largest_jump"]
 
@@ -60,9 +61,9 @@ class Jump:
 
     def __str__(self) -> str:
         if self.sides is None:
-            return f"no jump found; none exceeds {number_text(self.upper, 6)}"
+            return f"no jump found; none exceeds {end_text(self.upper, up=True)}"
         one, other = (f"{number_text(x, 6)} in leaf {leaf}" for x, leaf in zip(self.answers, self.leaves))
-        size, most = number_text(self.lower, 6), number_text(self.upper, 6)
+        size, most = end_text(self.lower, up=False), end_text(self.upper, up=True)
         return f"jumps by {size}, from {one} to {other}; never by more than {most}"
 
 
@@ -98,11 +99,12 @@ def largest_jump(
     >>> tree = Tree(Topology.complete(1), [[1, 1]], [-1], [[0], [3]], coef=[[[1, 0]], [[0, -1]]])
     >>> jump = largest_jump(tree, Domain(0.0, 1.0))  # 3 - y - x on the line x + y = 1
     >>> print(jump)
-    jumps by 2, from 1 in leaf 0 to 3 in leaf 1; never by more than 2
+    jumps by 1.99999, from 1 in leaf 0 to 3 in leaf 1; never by more than 2.00001
     """
     o = output_number(Model.of(tree), output)
-    explored = explored_once(tree, domain, explored)
-    return _Search(explored, o).run(time_limit, progress)
+    deadline = Deadline(time_limit)
+    explored = explored_once(tree, domain, explored, deadline)
+    return _Search(explored, o).run(deadline, progress)
 
 
 class _Search:
@@ -117,15 +119,15 @@ class _Search:
         self.heap: list[tuple[float, int, int, int, int]] = []
         self.ticket = count()
 
-    def run(self, time_limit: float | None, progress: Callable[[int, int], None] | None) -> Jump:
-        topology, heap, begin = self.cuts.tree.topology, self.heap, time.monotonic()
+    def run(self, deadline: Deadline, progress: Callable[[int, int], None] | None) -> Jump:
+        topology, heap, discrete = self.cuts.tree.topology, self.heap, self.cuts.encoded.discrete
         n_pairs = topology.n_leaves * (topology.n_leaves - 1) // 2
         for split, (left, right) in enumerate(topology.children.tolist()):
             # Between integers there is no boundary.
-            if (self.cuts.tree.weight[split] != 0)[~self.cuts.encoded.integer].any():
+            if (self.cuts.tree.weight[split] != 0)[~discrete].any():
                 self._push(left, right, split)
         while heap and -heap[0][0] > self.best.lower:
-            if time_limit is not None and time.monotonic() - begin >= time_limit:
+            if deadline.is_over:
                 break
             _, _, a, b, split = heapq.heappop(heap)
             # The split at which they part is an equality.
@@ -183,14 +185,14 @@ class _Search:
         cuts, encoded = self.cuts, self.cuts.encoded
         witness = self.explored.reachability.verdicts[leaf].witness
         known = None if witness is None else encoded.encode(witness)
-        if known is not None and (known != near)[encoded.integer].any():
+        if known is not None and (known != near)[encoded.discrete].any():
             known = None
 
         def reaches(row: Array) -> bool:
             z = encoded.encode(row)
             return bool((np.abs(z - near) <= NEAR * (1 + np.abs(near))).all()) and encoded.leaf_of(row) == leaf
 
-        polytope = _hold(cuts.half_spaces(cuts.path_to(~leaf)), encoded.integer, near)
+        polytope = _hold(cuts.half_spaces(cuts.path_to(~leaf)), encoded.discrete, near)
         return encoded.find_row_near([near], polytope, reaches, known)
 
 
@@ -216,11 +218,10 @@ def _touching_point(cuts: Cuts, point: Floats, path: Path) -> list[Fraction] | N
     """Find a point near one that lies in closed half-spaces, and on the hyperplane of the first two, of one split."""
     encoded, tree = cuts.encoded, cuts.tree
     split, others = path[0][0], np.array([i for i, _ in path[2:]], dtype=np.int64)
-    point = encoded.fill_missing(encoded.round_integers(point, encoded.lower, encoded.upper))
+    point = encoded.snap(point, encoded.lower, encoded.upper)
+    lower, upper = encoded.box_of_choices(point)
     for near, all_tight in _tries(cuts, point, path):
-        held = encoded.integer | (near <= encoded.lower) | (near >= encoded.upper)
-        for index, mark in encoded.marks.items():
-            held[mark.number] |= near[index] == 1 or not mark.low < near[mark.number] < mark.high
+        held = encoded.discrete | (near <= lower) | (near >= upper)
         tight = [split]
         if all_tight:
             away = np.abs(tree.weight[others] @ near + tree.bias[others])
@@ -234,7 +235,7 @@ def _touching_point(cuts: Cuts, point: Floats, path: Path) -> list[Fraction] | N
 
 def _tries(cuts: Cuts, point: Floats, path: Path) -> list[tuple[Floats, bool]]:
     """The point with all that it touches, then points farther inside, which touch the split alone."""
-    polytope = _hold(cuts.half_spaces(path), cuts.encoded.integer, point)
+    polytope = _hold(cuts.half_spaces(path), cuts.encoded.discrete, point)
     soft = np.arange(len(polytope.rows)) >= len(cuts.encoded.rows) + 2
     deep = deepest_point(polytope._replace(soft=soft)) if soft.any() else None
     inside = polytope.lower / 2 + polytope.upper / 2 if deep is None else deep
@@ -272,7 +273,7 @@ def _is_inside(cuts: Cuts, z: list[Fraction], path: Path) -> bool:
     scores = ((side, exact_value(tree.weight[i], tree.bias[i], z)) for i, side in path)
     return (
         all(low <= x <= high for low, x, high in ends)
-        and encoded.agrees_with_marks(z)
+        and encoded.makes_choices(z)
         and all(exact_value(row, -bound, z) <= 0 for row, bound in rows)
         and all(score >= 0 if side == RIGHT else score <= 0 for side, score in scores)
     )

@@ -5,23 +5,37 @@ An encoder keeps the order of a column's numbers, so in features the pair is ``z
 with ``t >= 0``. The tree on ``z`` and the tree on ``z + t e_j``, whose splits are splits of ``(z, t)``, form
 a product (:mod:`dtsemnet.verify.proof.leaf_pairs`). Exploring it decides which pairs of leaves can be
 reached, among those whose answers may fall; for linear leaves the largest gap says how far the answer can
-fall. If no pair is left, the tree is monotone.
+fall. If no pair is left, the tree is monotone. A domain of few points is decided by comparing all of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dtsemnet.arrays import Array, Bools, Floats
 from dtsemnet.tree import Encoder, Model, Tree
+from dtsemnet.verify.proof.binding import bind
+from dtsemnet.verify.proof.certificates import Polytope
+from dtsemnet.verify.proof.decision import is_small, points_that_arrive
 from dtsemnet.verify.proof.domain import Domain, Name
-from dtsemnet.verify.proof.encoded_domain import EncodedDomain, bind, column_number
+from dtsemnet.verify.proof.encoded_domain import Choice, EncodedDomain, column_number
 from dtsemnet.verify.proof.exploration import Cuts, Interval, Proof, Reachability, explore_leaves
-from dtsemnet.verify.proof.leaf_pairs import Line, answers, largest_gap, line_range, lines_of, output_number, product
+from dtsemnet.verify.proof.leaf_pairs import (
+    Line,
+    answers,
+    check_tolerance,
+    largest_gap,
+    line_range,
+    lines_of,
+    output_number,
+    outputs,
+    product,
+)
+from dtsemnet.verify.proof.time_limits import Deadline
 from dtsemnet.verify.questions.reachability import AnswerStatus
 
 __all__ = ["Monotone", "monotone"]
@@ -84,9 +98,8 @@ def monotone(
     >>> answer.status, tree.predict(np.stack([answer.low, answer.high]))
     ('no', array([2., 1.]))
     """
-    if not (np.isfinite(tolerance) and tolerance >= 0):
-        raise ValueError(f"tolerance must be a finite number not below 0, got {tolerance!r}.")
-    model = Model.of(tree)
+    check_tolerance(tolerance)
+    model, deadline = Model.of(tree), Deadline(time_limit)
     o, j = output_number(model, output), column_number(model, feature)
     column = model.encoder.columns[j]
     if column.categories is not None:
@@ -95,22 +108,58 @@ def monotone(
         )
     # A column of negative scale falls in the features as it rises.
     sign = (1.0 if increasing else -1.0) * (1.0 if column.scale >= 0 else -1.0)
-    missing = tuple(name for name in domain.missing if column_number(model, name) != j)
-    base = bind(model, replace(domain, missing=missing))
+    base = bind(model, domain, deadline=deadline)
     moved = model.encoder.features_of_column[j].start
+    if not base.readings[j].present:
+        return Monotone("yes")  # there is no number to raise
+    base = base.without_missing(j)
     if base.lower[moved] == base.upper[moved]:
         return Monotone("yes")  # the tree sees one number, whatever the column holds
+    listed = _by_listing(base, j, moved, o, sign, tolerance)
+    if listed is not None:
+        return listed
     cuts = _StepCuts(_with_steps(base, j, moved))
     lines = [line if sign > 0 else -line for line in lines_of(model.tree, o, base.lower, base.upper)]
     may_fall = _may_fall(lines, cuts.steps, tolerance)
     is_flat = not any(line.coef.any() for line in lines)
-    pairs = explore_leaves(cuts, may_fall, stop_at_first=is_flat, time_limit=time_limit, progress=progress)
+    pairs = explore_leaves(cuts, may_fall, stop_at_first=is_flat, deadline=deadline, progress=progress)
 
     def falls(row: Array) -> bool:
         before, after = sign * answers(model, np.stack(cuts.steps.two_rows(row)))[:, o]
         return bool(before - after > tolerance)
 
-    return _conclude(cuts, pairs, lines, tolerance, falls)
+    return _conclude(cuts, pairs, lines, tolerance, falls, deadline)
+
+
+def _by_listing(base: EncodedDomain, j: int, moved: int, output: int, sign: float, tolerance: float) -> Monotone | None:
+    """Compare all points of a small domain; None if there are too many, or if the answer is not certain."""
+    whole = Polytope(base.rows, base.bound, base.lower, base.upper)
+    if not is_small(base, whole):
+        return None
+    Z = points_that_arrive(base, whole, lambda points: np.ones(len(points), dtype=bool))
+    value = sign * outputs(base.model.tree, Z)[:, output]
+    others = np.delete(Z, moved, axis=1)
+    for _, group in _groups(others):
+        group = group[np.argsort(Z[group, moved], kind="stable")]
+        before = np.maximum.accumulate(value[group])
+        falls = np.flatnonzero(before - value[group] > tolerance)
+        if len(falls):
+            end = group[falls[0]]
+            start = group[np.argmax(value[group[: falls[0]]])]
+            low, high = base.row(Z[start]), base.row(Z[end])
+            low, high = (low, high) if low[j] <= high[j] else (high, low)
+            exact = base.contains(low) and base.contains(high)
+            after = sign * answers(base.model, np.stack([base.row(Z[start]), base.row(Z[end])]))[:, output]
+            return Monotone("no", low, high) if exact and after[0] - after[1] > tolerance else None
+    return Monotone("yes")
+
+
+def _groups(rows: Floats) -> list[tuple[int, Array]]:
+    """Rows that are equal, as arrays of their numbers."""
+    _, number = np.unique(rows, axis=0, return_inverse=True)
+    order = np.argsort(number.ravel(), kind="stable")
+    ends = np.flatnonzero(np.diff(number.ravel()[order])) + 1
+    return list(enumerate(np.split(order, ends)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +173,9 @@ class _Steps(EncodedDomain):
 
     def row(self, z: Floats) -> Array:
         return z
+
+    def n_points(self, lower: Floats, upper: Floats) -> float:
+        return np.inf  # the step between two doubles is a real number, so doubles are not all of them
 
     def two_rows(self, row: Array) -> tuple[Array, Array]:
         """The row at ``z`` and the one at ``z + t e_j``."""
@@ -162,6 +214,10 @@ class _StepCuts(Cuts):
                 if after is not None:
                     self._ordered.append((before, after) if row[-1] > 0 else (after, before))
 
+    def again(self) -> _StepCuts:
+        base = bind(self.steps.base.model, self.steps.domain).without_missing(self.steps.column)
+        return _StepCuts(_with_steps(base, self.steps.column, self.steps.moved))
+
     def sums_contradict(self, sums: dict[int, Interval]) -> bool:
         pairs = ((sums[a], sums[b]) for a, b in self._ordered if a in sums and b in sums)
         return any(smaller.low > larger.high for smaller, larger in pairs)
@@ -178,10 +234,13 @@ def _with_steps(base: EncodedDomain, j: int, moved: int) -> _Steps:
     before, after = (np.column_stack([base.rows, step]) for step in (np.zeros(len(base.rows)), base.rows[:, moved]))
     rows, bound = np.vstack([before, after[binds], end]), [*base.bound, *base.bound[binds], base.upper[moved]]
     longest = np.nextafter(base.upper[moved] - base.lower[moved], np.inf)
+    choices = base.choices
+    if base.readings[j].is_integer:
+        ends, yes = (np.array([[0.0]]), np.array([[longest]])), np.ones(1, dtype=bool)
+        choices = (*choices, Choice(j, slice(d, d + 1), *ends, yes, yes, (None,)))
     return _Steps(
-        model, base.domain, np.append(base.lower, 0.0), np.append(base.upper, longest), rows, np.array(bound),
-        np.concatenate([base.soft, base.soft[binds], [True]]), np.append(base.integer, base.integer[moved]), base.marks,
-        base.unknown, base.column_lower, base.column_upper, base, j, moved,
+        model, base.domain, base.readings, None, np.append(base.lower, 0.0), np.append(base.upper, longest), rows,
+        np.array(bound), np.concatenate([base.soft, base.soft[binds], [True]]), choices, base, j, moved,
     )  # fmt: skip
 
 
@@ -205,7 +264,12 @@ def _may_fall(lines: list[Line], steps: _Steps, tolerance: float) -> Bools:
 
 
 def _conclude(
-    cuts: _StepCuts, pairs: Reachability, lines: list[Line], tolerance: float, falls: Callable[[Array], bool]
+    cuts: _StepCuts,
+    pairs: Reachability,
+    lines: list[Line],
+    tolerance: float,
+    falls: Callable[[Array], bool],
+    deadline: Deadline,
 ) -> Monotone:
     """For every pair that can be reached or may be: does the answer fall, and by how much at most?"""
     steps, margin = cuts.steps, 0.0
@@ -213,7 +277,7 @@ def _conclude(
         if verdict.status in ("unreachable", "not asked"):
             continue
         before, after = (lines[leaf] for leaf in divmod(pair, len(lines)))
-        if np.isnan(verdict.margin):  # the time was over before it was decided
+        if deadline.is_over and (verdict.witness is None or not falls(verdict.witness)):
             ends = [line_range(line, steps.base.lower, steps.base.upper) for line in (before, after)]
             margin = max(margin, ends[0][1] - ends[1][0])
             continue

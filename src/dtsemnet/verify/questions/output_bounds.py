@@ -16,13 +16,16 @@ import numpy as np
 from dtsemnet.arrays import Array, Floats
 from dtsemnet.tree import Model, TanhScale
 from dtsemnet.tree.wording import number_text
-from dtsemnet.verify.proof.certificates import linear_bound, round_down
+from dtsemnet.verify.proof.certificates import Polytope, linear_bound, round_down
+from dtsemnet.verify.proof.decision import is_small, points_that_arrive
 from dtsemnet.verify.proof.domain import Domain
 from dtsemnet.verify.proof.encoded_domain import points_inwards
 from dtsemnet.verify.proof.exploration import Exploration, explored_once
-from dtsemnet.verify.proof.leaf_pairs import Line, answers, line_range, lines_of
+from dtsemnet.verify.proof.leaf_pairs import Line, answers, line_range, lines_of, outputs
 from dtsemnet.verify.proof.linear_programs import contradiction, minimise
 from dtsemnet.verify.proof.nearest import dual_norm, read_norm
+from dtsemnet.verify.proof.time_limits import Deadline
+from dtsemnet.verify.proof.wording import end_text
 
 __all__ = ["Extreme", "OutputBounds", "lipschitz", "output_bounds"]
 
@@ -52,11 +55,13 @@ class OutputBounds:
     def __str__(self) -> str:
         ends = self.minimum, self.maximum
         least, largest = (f"{number_text(end.attained, 6)} in leaf {end.leaf}" for end in ends)
-        span = ", ".join(number_text(end.certified, 6) for end in ends)
+        span = ", ".join(end_text(end.certified, up=up) for end, up in zip(ends, (False, True)))
         return f"output {self.output}: from {least} to {largest}; never outside [{span}]"
 
 
-def output_bounds(tree: Any, domain: Domain, *, explored: Exploration | None = None) -> tuple[OutputBounds, ...]:
+def output_bounds(
+    tree: Any, domain: Domain, *, explored: Exploration | None = None, time_limit: float | None = None
+) -> tuple[OutputBounds, ...]:
     """Find the least and the largest output on a domain, with inputs that attain them.
 
     Parameters
@@ -66,6 +71,8 @@ def output_bounds(tree: Any, domain: Domain, *, explored: Exploration | None = N
     domain : Domain
     explored : Exploration, optional
         The outcome of ``explore(tree, domain)``, to share it with other questions.
+    time_limit : float, optional
+        Seconds; then the certified ends are those that are proved so far.
 
     Returns
     -------
@@ -77,11 +84,15 @@ def output_bounds(tree: Any, domain: Domain, *, explored: Exploration | None = N
     >>> from dtsemnet.tree import Topology, Tree
     >>> tree = Tree(Topology.complete(1), [[1, 1]], [-1], [[1], [5]], coef=[[[1, 0]], [[-1, -2]]], upper=[[9], [2.5]])
     >>> print(output_bounds(tree, Domain(0.0, 1.0))[0])
-    output 0: from 1 in leaf 0 to 2.5 in leaf 1; never outside [1, 2.5]
+    output 0: from 1 in leaf 0 to 2.5 in leaf 1; never outside [0.999999, 2.5]
     """
-    explored = explored_once(tree, domain, explored)
-    outputs = range(explored.model.tree.n_outputs)
-    return tuple(OutputBounds(o, *(_Search(explored, o, sign).run() for sign in (1.0, -1.0))) for o in outputs)
+    deadline = Deadline(time_limit)
+    explored = explored_once(tree, domain, explored, deadline)
+    ends = [
+        [_Search(explored, o, sign, deadline).run() for sign in (1.0, -1.0)]
+        for o in range(explored.model.tree.n_outputs)
+    ]
+    return tuple(OutputBounds(o, *pair) for o, pair in enumerate(ends))
 
 
 def lipschitz(tree: Any, norm: Any = "inf") -> Floats:
@@ -127,6 +138,7 @@ class _Search:
     explored: Exploration
     output: int
     sign: float
+    deadline: Deadline
     attained: float = np.inf
     point: Array | None = None
     leaf: int = -1
@@ -143,20 +155,23 @@ class _Search:
         certified = np.inf
         for least, leaf in sorted(allowed):
             line = lines[leaf]
-            if least < self.attained and line.coef.any():
-                proved = self._lowest_in_leaf(leaf, line)
-                least = max(least, float(np.clip(proved - line.error, line.floor, line.ceiling)))
+            if least < self.attained and line.coef.any() and not self.deadline.is_over:
+                least = max(least, self._lowest_in_leaf(leaf, line))
             certified = min(certified, least)
         return self._map_end(certified)
 
     def _lowest_in_leaf(self, leaf: int, line: Line) -> float:
-        """A proved lower bound of an affine function on a leaf, rounded down; offers points on the way."""
+        """A proved lower bound of the answers of a leaf, as they are computed; offers points on the way."""
         encoded, whole = self.explored.encoded, self.explored.cuts.polytope(self.explored.reachability.regions[leaf])
         least, todo = np.inf, [(-np.inf, whole)]
+        arrives = self.explored.cuts.arrives(range(leaf, leaf + 1))
         for _ in range(MAX_BOXES):
-            if not todo:
-                return least
+            if not todo or self.deadline.is_over:
+                break
             _, polytope = todo.pop()
+            if is_small(encoded, polytope):
+                least = min(least, self._lowest_of_all(points_that_arrive(encoded, polytope, arrives), polytope))
+                continue
             solution = minimise(line.coef, polytope)
             if solution is None and contradiction(polytope) is not None:
                 continue
@@ -165,13 +180,21 @@ class _Search:
             if solution is not None and proved < self.attained:
                 points = points_inwards(solution.point, polytope if len(polytope.rows) else None)
                 self._offer(encoded.find_row(points, polytope, lambda row: encoded.leaf_of(row) == leaf))
+            here = float(np.clip(np.nextafter(proved - line.error, -np.inf), line.floor, line.ceiling))
             # If the best value is as low as the bound says, halving the box proves no more.
-            reached = min(max(proved, line.floor), line.ceiling)
-            settled = self.attained - reached <= 1e-9 * max(1.0, abs(reached))
+            settled = self.attained - here <= 1e-9 * max(1.0, abs(here))
             halves = [] if settled else encoded.halve(polytope, solution)
-            todo += [(proved, half) for half in halves]
-            least = least if halves else min(least, proved)
+            todo += [(here, half) for half in halves]
+            least = least if halves else min(least, here)
         return min([least, *(proved for proved, _ in todo)])
+
+    def _lowest_of_all(self, Z: Floats, polytope: Polytope) -> float:
+        """The least answer at some points, as the tree computes it."""
+        if not len(Z):
+            return np.inf
+        computed = self.sign * outputs(self.explored.model.tree, Z)[:, self.output]
+        self._offer(self.explored.encoded.find_row([Z[int(np.argmin(computed))]], polytope, lambda _: True))
+        return float(computed.min())
 
     def _offer(self, row: Array | None) -> None:
         answer = np.inf if row is None else self.sign * float(answers(self.explored.model, row[None])[0, self.output])

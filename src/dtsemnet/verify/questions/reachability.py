@@ -17,6 +17,7 @@ from dtsemnet.tree import Model, Tree, drop_leaves
 from dtsemnet.verify.proof.domain import Domain
 from dtsemnet.verify.proof.exploration import Exploration, Proof, Reachability, Verdict, explored_once
 from dtsemnet.verify.proof.leaf_pairs import class_number
+from dtsemnet.verify.proof.time_limits import Deadline
 
 __all__ = [
     "Answer", "AnswerStatus", "class_verdicts", "never", "possible_classes", "prune_unreachable", "reachable_leaves",
@@ -39,7 +40,7 @@ class Answer:
         return self.status == "yes"
 
 
-def reachable_leaves(tree: Any, domain: Domain) -> Reachability:
+def reachable_leaves(tree: Any, domain: Domain, *, time_limit: float | None = None) -> Reachability:
     """Find which leaves inputs of a domain can reach, with a witness or a proof for each.
 
     Parameters
@@ -47,6 +48,8 @@ def reachable_leaves(tree: Any, domain: Domain) -> Reachability:
     tree : Tree, Model or fitted estimator
     domain : Domain
         Bounded in every column of numbers.
+    time_limit : float, optional
+        Seconds; leaves left at the end are undecided.
 
     Returns
     -------
@@ -63,10 +66,10 @@ def reachable_leaves(tree: Any, domain: Domain) -> Reachability:
     >>> leaves.unreachable, leaves.verdicts[1].proof.reason, leaves.check()
     ([1], 'a half-space lies outside the box', True)
     """
-    return explored_once(tree, domain, None).reachability
+    return explored_once(tree, domain, None, Deadline(time_limit)).reachability
 
 
-def prune_unreachable(tree: Any, domain: Domain) -> Any:
+def prune_unreachable(tree: Any, domain: Domain, *, time_limit: float | None = None) -> Any:
     """Remove the leaves that are proved unreachable; on the domain predictions stay the same, bit for bit.
 
     So do shares of leaves. Margin probabilities may change: a margin is then that to a leaf which can be reached.
@@ -75,6 +78,8 @@ def prune_unreachable(tree: Any, domain: Domain) -> Any:
     ----------
     tree : Tree, Model or fitted estimator
     domain : Domain
+    time_limit : float, optional
+        Seconds; leaves left at the end stay.
 
     Returns
     -------
@@ -89,11 +94,13 @@ def prune_unreachable(tree: Any, domain: Domain) -> Any:
     Tree(depth 2, 2 splits, 3 leaves, 2 features, constant leaves)
     """
     model = Model.of(tree)
-    smaller = drop_leaves(model.tree, reachable_leaves(model, domain).unreachable)
+    smaller = drop_leaves(model.tree, reachable_leaves(model, domain, time_limit=time_limit).unreachable)
     return smaller if isinstance(tree, Tree) else replace(model, tree=smaller)
 
 
-def possible_classes(tree: Any, domain: Domain, *, explored: Exploration | None = None) -> dict[Any, Verdict]:
+def possible_classes(
+    tree: Any, domain: Domain, *, explored: Exploration | None = None, time_limit: float | None = None
+) -> dict[Any, Verdict]:
     """Find for each class of a classifier whether some input of the domain gets it.
 
     Parameters
@@ -103,6 +110,8 @@ def possible_classes(tree: Any, domain: Domain, *, explored: Exploration | None 
     domain : Domain
     explored : Exploration, optional
         The outcome of ``explore(tree, domain)``, to share it with other questions.
+    time_limit : float, optional
+        Seconds; leaves left at the end are undecided.
 
     Examples
     --------
@@ -114,7 +123,7 @@ def possible_classes(tree: Any, domain: Domain, *, explored: Exploration | None 
     model = Model.of(tree)
     if model.class_names is None:
         raise ValueError("tree is a regressor and has no classes; call output_bounds instead.")
-    return class_verdicts(model, explored_once(model, domain, explored).reachability)
+    return class_verdicts(model, explored_once(model, domain, explored, Deadline(time_limit)).reachability)
 
 
 def class_verdicts(model: Model, leaves: Reachability) -> dict[Any, Verdict]:
@@ -126,12 +135,14 @@ def class_verdicts(model: Model, leaves: Reachability) -> dict[Any, Verdict]:
     }
 
 
-def never(tree: Any, domain: Domain, output: Any, *, explored: Exploration | None = None) -> Answer:
+def never(
+    tree: Any, domain: Domain, output: Any, *, explored: Exploration | None = None, time_limit: float | None = None
+) -> Answer:
     """Prove that a class (or an action) never comes out on a domain, or show an input that gets it.
 
     Parameters
     ----------
-    tree, domain, explored
+    tree, domain, explored, time_limit
         As in :func:`possible_classes`.
     output : label of a class
 
@@ -146,7 +157,7 @@ def never(tree: Any, domain: Domain, output: Any, *, explored: Exploration | Non
     """
     model = Model.of(tree)
     k = class_number(model, output)
-    every = explored_once(model, domain, explored).reachability.verdicts
+    every = explored_once(model, domain, explored, Deadline(time_limit)).reachability.verdicts
     verdicts = [every[leaf] for leaf in np.flatnonzero(model.tree.leaf_class == k)]
     verdict = _best(verdicts)
     if verdict.status == "reachable":

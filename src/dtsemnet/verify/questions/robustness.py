@@ -17,11 +17,14 @@ from numpy.typing import NDArray
 from dtsemnet.arrays import Array, Bools
 from dtsemnet.tree import Model
 from dtsemnet.tree.wording import number_text
+from dtsemnet.verify.proof.binding import bind, bind_around
 from dtsemnet.verify.proof.certificates import Norm
 from dtsemnet.verify.proof.domain import Domain
-from dtsemnet.verify.proof.encoded_domain import EncodedDomain, bind, bind_around, read_row, row_numbers
+from dtsemnet.verify.proof.encoded_domain import EncodedDomain, read_row, row_numbers, table_rows
 from dtsemnet.verify.proof.exploration import Cuts
 from dtsemnet.verify.proof.nearest import Distance, NearestPoint, allow_for_maps, distance_from, nearest_leaf, read_norm
+from dtsemnet.verify.proof.time_limits import Deadline
+from dtsemnet.verify.proof.wording import end_text
 
 __all__ = ["Certified", "Robustness", "RowStatus", "certify", "robustness"]
 
@@ -47,8 +50,8 @@ class Robustness:
     """Leaves of other classes; bounds ruled out those that needed no program."""
 
     def __str__(self) -> str:
-        text = f"class {self.label!r} does not change within {number_text(self.lower, 6)}"
-        return text if self.point is None else f"{text}; at {number_text(self.upper, 6)} it is {self.other!r}"
+        text = f"class {self.label!r} does not change within {end_text(self.lower, up=False)}"
+        return text if self.point is None else f"{text}; at {end_text(self.upper, up=True)} it is {self.other!r}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +79,9 @@ class Certified:
         return f"{self.share:.1%} of {len(self.status)} rows {what} within {number_text(self.epsilon, 6)}{more}"
 
 
-def robustness(tree: Any, x: Any, norm: Any = "inf", *, domain: Domain | None = None) -> Robustness:
+def robustness(
+    tree: Any, x: Any, norm: Any = "inf", *, domain: Domain | None = None, time_limit: float | None = None
+) -> Robustness:
     """Find the radius within which the class of an input cannot change, and the nearest input of another class.
 
     Parameters
@@ -89,7 +94,9 @@ def robustness(tree: Any, x: Any, norm: Any = "inf", *, domain: Domain | None = 
         Distance in the units of the columns: the largest change, the sum of changes, or the Euclidean norm (needs the
         package clarabel, the extra ``qp``).
     domain : Domain, optional
-        Inputs outside it do not count; by default every input does.
+        Inputs outside it do not count; by default every input does. The input lies in it.
+    time_limit : float, optional
+        Seconds; then ``lower`` is what is certified by then.
 
     Examples
     --------
@@ -97,24 +104,26 @@ def robustness(tree: Any, x: Any, norm: Any = "inf", *, domain: Domain | None = 
     >>> tree = Tree(Topology.complete(1), [[3.0, 4.0]], [-10.0], [[1, 0], [0, 1]], class_names=["in", "out"])
     >>> for norm in ("inf", 1, 2):
     ...     print(robustness(tree, [0.0, 0.0], norm))
-    class 'in' does not change within 1.42857; at 1.42857 it is 'out'
-    class 'in' does not change within 2.5; at 2.5 it is 'out'
-    class 'in' does not change within 2; at 2 it is 'out'
+    class 'in' does not change within 1.42857; at 1.42858 it is 'out'
+    class 'in' does not change within 2.49999; at 2.50001 it is 'out'
+    class 'in' does not change within 1.99999; at 2.00001 it is 'out'
     """
     model = _classifier(tree)
     assert model.class_names is not None
-    row, name = read_row(model, x), read_norm(norm)
+    row, name, deadline = read_row(model, x), read_norm(norm), Deadline(time_limit)
     leaf = int(model.apply(row[None])[0])
     other = model.tree.leaf_class != model.tree.leaf_class[leaf]
     if domain is not None:
-        best = _search(bind(model, domain).hold(row), row, name)
+        best = _search(bind(model, domain, deadline=deadline).hold(row), row, name, deadline)
     else:
         reach = 10.0 * (1.0 + float(np.abs(row_numbers(model, row)).max(initial=0.0)))
         for scale in (1.0, 1e3, 1e6, 1e9):  # a nearest point inside the cube is the nearest of all; else look farther
-            best = _search(bind_around(model, row, scale * reach), row, name)
-            if other.any():
-                best.lower = min(best.lower, scale * reach)
-            if best.upper <= scale * reach or not other.any():
+            around = bind_around(model, row, scale * reach)
+            best = _search(around, row, name, deadline)
+            if not other.any() or not (around.lower < around.upper).any():
+                break  # there is no other class, or nothing that moves
+            best.lower = min(best.lower, scale * reach)
+            if best.upper <= scale * reach or deadline.is_over:
                 break
     names = [model.class_names[k] for k in model.tree.leaf_class.tolist()]
     label, after = names[leaf], None if best.row is None else names[best.leaf]
@@ -130,6 +139,7 @@ def certify(
     y: Any = None,
     domain: Domain | None = None,
     n_jobs: int | None = None,
+    time_limit: float | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Certified:
     """Prove for each row that no input within a distance has another class, or find one that has.
@@ -145,6 +155,8 @@ def certify(
         True classes; then the share counts rows that are certified and correct.
     n_jobs : int, optional
         Processes of joblib.
+    time_limit : float, optional
+        Seconds for all rows; rows left at the end are undecided.
     progress : callable, optional
         Called with the number of rows done and of all rows.
 
@@ -160,11 +172,14 @@ def certify(
     if not (np.isfinite(epsilon) and epsilon >= 0):
         raise ValueError(f"epsilon must be a finite number not below 0, got {epsilon!r}.")
     model, name = _classifier(tree), read_norm(norm)
-    rows = np.column_stack([np.asarray(values, dtype=object) for values in model.encoder.read_columns(X)])
+    rows = table_rows(model, X)
     if not len(rows):
         raise ValueError("X must hold at least one row, got none.")
-    rows = rows.astype(np.float64) if model.encoder.is_numeric else rows
-    jobs = (delayed(_certify_row)(model, row, float(epsilon), name, domain) for row in rows)
+    deadline = Deadline(time_limit)
+    encoded = None if domain is None else bind(model, domain, deadline=deadline)
+    for i, row in enumerate(rows if encoded is not None else ()):
+        encoded.require(row, f"row {i} of X")  # type: ignore[union-attr]
+    jobs = (delayed(_certify_row)(model, row, float(epsilon), name, encoded, deadline) for row in rows)
     done: list[tuple[RowStatus, Array | None]] = []
     for outcome in Parallel(n_jobs=n_jobs, return_as="generator")(jobs):
         done.append(outcome)
@@ -176,20 +191,35 @@ def certify(
 
 
 def _certify_row(
-    model: Model, row: Array, epsilon: float, norm: Norm, domain: Domain | None
+    model: Model, row: Array, epsilon: float, norm: Norm, domain: EncodedDomain | None, deadline: Deadline
 ) -> tuple[RowStatus, Array | None]:
-    encoded = bind_around(model, row, epsilon) if domain is None else bind(model, domain).hold(row)
-    best = _search(encoded, row, norm, limit=float(np.nextafter(epsilon, np.inf)))
+    if deadline.is_over:
+        return "undecided", None
+    encoded = bind_around(model, row, epsilon) if domain is None else domain.hold(row)
+    limit = float(np.nextafter(epsilon, np.inf))
+    best = _search(encoded, row, norm, deadline, limit=limit, any_within=epsilon)
+    if best.lower <= epsilon and (best.row is None or best.upper > epsilon):
+        # Just below the radius the bound may miss the distance by a rounding; a search without a limit looks closer.
+        wide = encoded if domain is not None else bind_around(model, row, 4 * epsilon)
+        closer = _search(wide, row, norm, deadline)
+        best = replace(closer, lower=max(closer.lower, best.lower))
     if best.row is not None and best.upper <= epsilon:
         return "broken", best.row
     return ("certified" if best.lower > epsilon else "undecided"), None
 
 
-def _search(encoded: EncodedDomain, row: Array, norm: Norm, limit: float = np.inf) -> NearestPoint:
+def _search(
+    encoded: EncodedDomain,
+    row: Array,
+    norm: Norm,
+    deadline: Deadline,
+    limit: float = np.inf,
+    any_within: float = -np.inf,
+) -> NearestPoint:
     """Find the nearest input of another class than that of a row."""
     distance, leaf_class = distance_from(encoded, row, norm), encoded.model.tree.leaf_class
     other = leaf_class != leaf_class[encoded.leaf_of(row)]
-    best = nearest_leaf(Cuts(encoded), distance, other, limit=limit)
+    best = nearest_leaf(Cuts(encoded), distance, other, limit=limit, any_within=any_within, deadline=deadline)
     if limit == np.inf:
         best = _look_closer(encoded, distance, other, best)
     return allow_for_maps(encoded, distance, best)
@@ -198,13 +228,13 @@ def _search(encoded: EncodedDomain, row: Array, norm: Norm, limit: float = np.in
 def _look_closer(encoded: EncodedDomain, distance: Distance, other: Bools, best: NearestPoint) -> NearestPoint:
     """Search again in the cube that the best point spans: in a smaller box scores round less, and solvers see more."""
     for _ in range(MAX_LOOKS):
-        if best.row is None or best.upper - best.lower <= 1e-6 * best.upper:
+        if best.row is None or best.upper - best.lower <= 1e-6 * best.upper or best.deadline.is_over:
             break
         with np.errstate(divide="ignore"):
             reach = np.where(np.isfinite(distance.weight), best.upper / distance.weight, 0.0) * (1 + 1e-12)
-        lower = np.maximum(encoded.lower, np.nextafter(distance.center - reach, -np.inf))
-        upper = np.minimum(encoded.upper, np.nextafter(distance.center + reach, np.inf))
-        closer = nearest_leaf(Cuts(replace(encoded, lower=lower, upper=upper)), distance, other)
+        lower, upper = (distance.center - reach, -np.inf), (distance.center + reach, np.inf)
+        cube = encoded.shrunk(np.nextafter(*lower), np.nextafter(*upper))
+        closer = nearest_leaf(Cuts(cube), distance, other, deadline=best.deadline)
         before = best.upper - best.lower
         nearer = closer if closer.upper <= best.upper else best
         # What lies outside the cube is no nearer than the point that spans it.

@@ -14,8 +14,9 @@ import numpy as np
 
 from dtsemnet.arrays import Bools, Floats
 from dtsemnet.tree import Model, Tree
+from dtsemnet.verify.proof.binding import bind
 from dtsemnet.verify.proof.domain import Domain
-from dtsemnet.verify.proof.encoded_domain import EncodedDomain, bind
+from dtsemnet.verify.proof.encoded_domain import EncodedDomain
 from dtsemnet.verify.proof.exploration import rounding_bound
 
 __all__ = ["Simplified", "simplify"]
