@@ -52,6 +52,8 @@ class RegressionTask(OurTask[RegressionParameters]):
     problem: Regression
     most_epochs = 500
     tolerance = 0.5
+    ways = WAYS
+    """How linear leaves are fitted when plans are compared."""
 
     def __init__(
         self, data: TrainingData, options: FitOptions, recipe: Recipe, *, problem: Regression, guard: bool, **more: Any
@@ -82,7 +84,7 @@ class RegressionTask(OurTask[RegressionParameters]):
         return best_subtrees(tree, sample, alphas, regression_costs(self.data.scaling, linear=linear))
 
     def outcome(self, tree: Tree, train: Sample, held: Sample) -> RegressionOutcome:
-        ways = WAYS if self.problem.linear else CONSTANT_FITS
+        ways = self.ways if self.problem.linear else CONSTANT_FITS
         models = [model for _, model in self._models(tree, train, ways)]
         output = np.array(self._outputs(tree, models, train, held))
         y = self.data.standardise(held.y)

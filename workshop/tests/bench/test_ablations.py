@@ -86,3 +86,35 @@ def test_without_the_smallest_tree_the_depth_is_the_one_asked_for() -> None:
 def test_ingredient_that_classifiers_lack_is_not_left_out_of_them(method: str) -> None:
     with pytest.raises(MissingMethod, match="does no classification"):
         find_method(method).load(CLASSES)
+
+
+SHAPE = [
+    ("default-random", CLASSES), ("default-random", NUMBERS), ("default-no-cart", CLASSES),
+    ("default-no-cart", NUMBERS), ("default-no-oblique", CLASSES), ("default-no-oblique", NUMBERS),
+    ("default-no-pruning", CLASSES), ("default-no-pruning", NUMBERS), ("default-best", CLASSES),
+    ("default-best", NUMBERS), ("default-no-second", CLASSES), ("default-no-smoothing", NUMBERS),
+    ("default-one-ridge", NUMBERS),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("method", "task"), SHAPE)
+def test_an_ingredient_of_the_shape_is_left_out_by_the_task_alone(method: str, task: str) -> None:
+    default, without = (find_method(name).make(task, QUICK, seed=0) for name in ("dtsemnet-default", method))
+    assert without.get_params() == default.get_params()
+    assert type(without)._task_class is not type(default)._task_class
+    assert without.fit(*DATA[task]).score(*DATA[task]) > 0.3
+
+
+def test_plans_that_are_left_out_are_not_tried(caplog: pytest.LogCaptureFixture) -> None:
+    for method, kinds in (
+        ("default-random", {"RandomTree"}),
+        ("default-no-cart", {"RandomTree", "LogisticTree", "GreedyTree"}),
+        ("default-no-oblique", {"RandomTree", "CartTree"}),
+    ):
+        with caplog.at_level("INFO", logger="dtsemnet"):
+            caplog.clear()
+            fitted(method, CLASSES)
+        tried = {
+            record.getMessage().partition("(")[0] for record in caplog.records if " leaves, " in record.getMessage()
+        }
+        assert tried <= kinds

@@ -128,6 +128,12 @@ def _ablation(name: str, kind: str) -> Method:
     return Method(name, f"dtsemnet_paper.bench.ablations:{kind}", configuration={"effort": 0}, reads_frames=True)
 
 
+def _shape(name: str, stem: str, *, classes: bool = True, numbers: bool = True) -> Method:
+    path = f"dtsemnet_paper.bench.shape_ablations:{stem}"
+    classifier, regressor = f"{path}Classifier" if classes else None, f"{path}Regressor" if numbers else None
+    return Method(name, classifier, regressor, reads_frames=True)
+
+
 def _search(name: str, stem: str) -> Method:
     path = f"dtsemnet_paper.bench.searches:{stem}"
     return Method(name, f"{path}_classifier", f"{path}_regressor")
@@ -147,6 +153,16 @@ def _peer(name: str, stem: str, package: str, *, classes: bool = True, numbers: 
 
 for _method in (
     _ours("dtsemnet-default"),
+    # The default with one ingredient left out.
+    _shape("default-random", "Random"),
+    _shape("default-no-cart", "NoCart"),
+    _shape("default-no-oblique", "NoOblique"),
+    _shape("default-no-pruning", "NoPruning"),
+    _shape("default-best", "Best"),
+    _shape("default-no-second", "NoSecond", numbers=False),
+    _shape("default-no-smoothing", "NoSmoothing", classes=False),
+    _shape("default-one-ridge", "OneRidge", classes=False),
+    _ours("default-leaf-shares", numbers=False, probability="leaf"),
     # One depth, the height of the table; what the records of the paper's tables were run with.
     _ours("dtsemnet", effort=0),
     _ours("dtsemnet-paper", training="paper"),
