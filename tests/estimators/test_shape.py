@@ -9,6 +9,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 from dtsemnet import DTSemNetClassifier, DTSemNetRegressor
 
@@ -134,3 +135,21 @@ def test_rows_of_the_user_judge_and_are_not_trained_on():
 def test_an_illegal_value_is_named(options, message):
     with pytest.raises(ValueError, match=message):
         DTSemNetClassifier(**options).fit(*IRIS)
+
+
+def test_many_classes_on_two_columns_are_told_apart_as_well_as_by_cart():
+    rng = np.random.default_rng(0)
+    centers, X = rng.uniform(size=(55, 2)), rng.uniform(size=(1500, 2))
+    y = np.abs(X[:, None] - centers).max(axis=2).argmin(axis=1)  # regions with many corners, as states on a map
+    ours = DTSemNetClassifier(random_state=0).fit(X[:1000], y[:1000])
+    cart = DecisionTreeClassifier(random_state=0).fit(X[:1000], y[:1000])
+    assert ours.score(X[1000:], y[1000:]) >= cart.score(X[1000:], y[1000:]) - 0.01
+
+
+def test_a_category_of_many_values_decides_where_numbers_only_hint():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    kind = rng.integers(38, size=300)
+    y = rng.choice([4, 6, 8], 38)[kind]
+    table = pd.DataFrame({"model": pd.Categorical([f"m{k}" for k in kind]), "size": y + rng.normal(0, 2, 300)})
+    assert DTSemNetClassifier(random_state=0).fit(table[:200], y[:200]).score(table[200:], y[200:]) > 0.95
