@@ -67,7 +67,7 @@ $(VENV)/.dev: pyproject.toml workshop/pyproject.toml constraints.txt | $(BIN)/py
 .PHONY: faults soak
 
 # Full disks, signals and the like, and a campaign that kills this many processes at random moments.
-KILLS ?= 208
+KILLS ?= 216
 faults: $(VENV)/.dev
 	$(BIN)/pytest tests/faults
 	PYTHONPATH=tests $(BIN)/python -m faults.campaign --kills $(KILLS)

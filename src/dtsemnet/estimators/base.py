@@ -130,7 +130,13 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             trained on.
         """
         check_parameters(self)
-        return self._fit(X, y, sample_weight, (X_val, y_val, sample_weight_val))
+        before = dict(vars(self))
+        try:
+            return self._fit(X, y, sample_weight, (X_val, y_val, sample_weight_val))
+        except BaseException:  # one that was fitted before stays as it was, another one unfitted
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, validation: tuple[Any, Any, Any], classes: Any = ()) -> Self:
         if y is None:

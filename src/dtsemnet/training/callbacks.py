@@ -36,7 +36,10 @@ class History:
     epochs: list[Epoch] = field(default_factory=list)
     best_epoch: int | None = None
     stopped: Literal["patience", "interrupt"] | None = None
-    """Why training ended before its last epoch, or None if it did not."""
+    """Why training ended before its last epoch, or None if it did not.
+
+    In the history of a fit, ``"interrupt"`` says that Ctrl-C was pressed, also if only leaves were left to fit.
+    """
 
     def __len__(self) -> int:
         return len(self.epochs)
