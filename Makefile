@@ -12,7 +12,11 @@ endif
 # Two test processes share two cores: each uses one thread.
 export OMP_NUM_THREADS ?= 1
 
+<<<<<<< HEAD
 .PHONY: demo test test-all lint format bench fuzz sanitize mutants clean
+=======
+.PHONY: demo test test-all lint format bench clean
+>>>>>>> f1
 
 demo: $(VENV)/.base
 	$(BIN)/python examples/demo.py
@@ -34,6 +38,7 @@ format: $(VENV)/.dev
 
 # Damaged files of every kind; those that break a law are kept in tests/fuzz/inputs. Half of the time is for atheris, a
 # fuzzer that is guided by coverage, if it is installed (pip install atheris).
+.PHONY: fuzz
 FUZZ_SECONDS ?= 600
 fuzz: $(VENV)/.dev
 	if $(BIN)/python -c "import atheris" 2> /dev/null; then \

@@ -161,7 +161,7 @@ def check_parameters(estimator: Any) -> None:
     rules = {**LEGAL, **estimator._legal}
     for name, value in estimator.get_params(deep=False).items():
         if name in rules and not rules[name].is_legal(value):
-            raise ValueError(f"{name} must be {rules[name].words}, got {value!r}.")
+            raise ValueError(f"{name} must be {rules[name].words}, got {shown(value)}.")
     if getattr(estimator, "device", None) not in (None, "cpu") and estimator.engine != "torch":
         raise ValueError(f"device={estimator.device!r} needs engine='torch'; the CPU engine knows one device.")
 

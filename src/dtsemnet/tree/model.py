@@ -160,8 +160,11 @@ class Model(Value):
 
     def _check_names(self) -> None:
         """Refuse a tree that calls its features by names that the encoder gives to others."""
-        position = {name: k for k, name in enumerate(self.encoder.feature_names)}
-        for k, name in enumerate(self.tree.feature_names or ()):
+        given, known = self.encoder.feature_names, self.tree.feature_names
+        if known is None or known == given:
+            return
+        position = {name: k for k, name in enumerate(given)}
+        for k, name in enumerate(known):
             if position.get(name, k) != k:
                 raise ValueError(
                     f"encoder gives {shown(name)} as feature {position[name]}, but the tree calls feature {k} so; "
