@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import gzip
 import re
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from cli.conftest import Run
 from dtsemnet.cli import tables
 from dtsemnet.cli.tables import prepare, read_table
 
-Run = Callable[..., Any]
 FIT = ("--n-init", 1, "--epochs", 2, "--depth", 1, "--out", "o.json")
 
 

@@ -110,3 +110,12 @@ def test_errors_on_rows_left_out_are_those_of_fits_without_them():
         moved = np.linalg.solve(A.T @ A + np.diag([2.0, 2.0, 2e-6]), A.T @ r)
         errors.append(((sample.y - rows @ common)[i] - rows[i] @ moved) ** 2)
     assert_allclose(left_out, np.mean(errors), rtol=1e-6)
+
+
+def test_augmented_rows_do_not_make_two_leaves_one():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 1))
+    sample = merge(X, np.where(X > 0, 5 + X, -X), np.ones(200))
+    ((_, model),) = ridge_paths(STEP, sample, Scaling.of(sample), [LeafFit(True, 0.1)], linear=True)
+    left, right = model[:, 0, 0]
+    assert left < 0 < right

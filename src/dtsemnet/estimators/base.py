@@ -27,7 +27,6 @@ from dtsemnet.estimators.checks import (
     VALIDATION,
     Names,
     check_coverage,
-    check_device,
     check_length,
     class_factors,
     naming,
@@ -143,6 +142,8 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         seed = read_seed(self.random_state)
         if getattr(self, "engine", None) == "torch":
+            from dtsemnet.training.torch import check_device
+
             check_device(self.device)
         previous = getattr(self, "model_", None) if getattr(self, "warm_start", False) else None
         encoder, rows = self._new_encoder(X) if previous is None else (previous.encoder, self._encoded(X))

@@ -26,7 +26,6 @@ __all__ = [
     "VALIDATION",
     "Names",
     "check_coverage",
-    "check_device",
     "check_length",
     "class_factors",
     "naming",
@@ -166,21 +165,6 @@ def check_coverage(coverage: Any) -> None:
     """Refuse a coverage that is no probability."""
     if not isinstance(coverage, Real) or not 0 < float(coverage) < 1:
         raise ValueError(f"coverage must lie between 0 and 1, such as 0.9, got {coverage!r}.")
-
-
-def check_device(device: str | None) -> None:
-    """Refuse a device that torch does not have here."""
-    if device in (None, "cpu"):
-        return
-    import torch
-
-    try:
-        torch.zeros(1, device=device).cpu()
-    except (RuntimeError, AssertionError, NotImplementedError, ValueError) as error:
-        reason = (str(error).splitlines() or [""])[0]
-        raise ValueError(
-            f"device must be one that torch can use here, such as 'cpu', got {device!r} ({reason})."
-        ) from None
 
 
 def short(value: Any) -> str:

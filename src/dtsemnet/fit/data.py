@@ -60,7 +60,7 @@ FAR_TAILS = 8.0
 Honest columns stay below: 5 is the most in 39 public tables."""
 FEWEST_TO_CLIP = 10
 """Fewer rows do not tell what is far away."""
-REACH = 20.0
+REACH = 10.0
 """How many of the latter standard deviations from the median a clipped column reaches."""
 
 

@@ -254,7 +254,7 @@ def _common_model(sample: Sample, scaling: Scaling, linear: bool, penalty: float
 
 def _first_and_second(tree: Tree, sample: Sample, augmented: bool) -> tuple[Ints, Ints | None]:
     """The leaf that each row reaches and, if asked for, its second choice."""
-    if not augmented or tree.n_leaves == 1:
+    if not augmented or tree.n_leaves <= 2:  # with two leaves every row would count for both, and none would differ
         return leaves_of(tree, sample), None
     leaf = np.empty((len(sample), 2), np.int64)
     for part, rows in sample.blocks():

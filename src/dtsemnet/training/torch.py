@@ -45,7 +45,7 @@ from dtsemnet.training.engine import (
 )
 from dtsemnet.tree import Topology
 
-__all__ = ["TorchClassification", "TorchRegression", "torch_engine"]
+__all__ = ["TorchClassification", "TorchRegression", "check_device", "torch_engine"]
 
 BLOCK = 4096
 """Rows that are evaluated at a time."""
@@ -285,3 +285,14 @@ def _first_and_second(logits: Tensor) -> list[Tensor]:
 
 def _array(tensor: Tensor) -> Array:
     return tensor.detach().cpu().numpy().copy()
+
+
+def check_device(device: str | None) -> None:
+    """Refuse a device that torch cannot use here, before any work is done."""
+    try:
+        torch.zeros(1, device=device or "cpu").cpu()
+    except (RuntimeError, AssertionError, NotImplementedError, ValueError) as error:
+        reason = (str(error).splitlines() or [""])[0]
+        raise ValueError(
+            f"device must be one that torch can use here, such as 'cpu', got {device!r} ({reason})."
+        ) from None
