@@ -12,11 +12,7 @@ endif
 # Two test processes share two cores: each uses one thread.
 export OMP_NUM_THREADS ?= 1
 
-<<<<<<< HEAD
-.PHONY: demo test test-all lint format bench fuzz sanitize mutants clean
-=======
-.PHONY: demo test test-all lint format bench clean
->>>>>>> f1
+.PHONY: demo test test-all lint format bench fuzz sanitize mutants faults soak clean
 
 demo: $(VENV)/.base
 	$(BIN)/python examples/demo.py
@@ -38,7 +34,6 @@ format: $(VENV)/.dev
 
 # Damaged files of every kind; those that break a law are kept in tests/fuzz/inputs. Half of the time is for atheris, a
 # fuzzer that is guided by coverage, if it is installed (pip install atheris).
-.PHONY: fuzz
 FUZZ_SECONDS ?= 600
 fuzz: $(VENV)/.dev
 	if $(BIN)/python -c "import atheris" 2> /dev/null; then \
@@ -68,8 +63,6 @@ $(VENV)/.base: pyproject.toml constraints.txt | $(BIN)/python
 $(VENV)/.dev: pyproject.toml workshop/pyproject.toml constraints.txt | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]" -e workshop
 	touch $@ $(VENV)/.base
-
-.PHONY: faults soak
 
 # Full disks, signals and the like, and a campaign that kills this many processes at random moments.
 KILLS ?= 216
