@@ -33,7 +33,10 @@ TARGETS = {
     "tree/probability.py": ["tests/tree/test_probability.py"],
     "kernels/routing.py": ["tests/kernels/test_routing.py"],
     "export/artefact.py": ["tests/export/test_artefact.py", "tests/export/test_check.py"],
-    "verify/proof/certificates.py": ["tests/verify/proof/test_certificates.py"],
+    "verify/proof/certificates.py": [
+        "tests/verify/proof/test_certificates.py",
+        "tests/verify/proof/test_sharp_certificates.py",
+    ],
 }
 """Files of the package, and the tests that mirror them."""
 LIMIT = 240
