@@ -6,24 +6,24 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dtsemnet.verify.proof.certificates import _root_above, distance_bound
+from dtsemnet.verify.proof.certificates import distance_bound
 
 ONE = np.ones(1)
 
 
-@given(st.fractions(min_value=Fraction(1, 10**30), max_value=10**30))
-def test_a_root_is_rounded_up_by_less_than_a_double_could_show(square):
-    root = _root_above(square)
-    assert root**2 >= square
-    assert (root * (1 - Fraction(1, 2**60))) ** 2 < square
-
-
-def test_roots_of_zero_and_one():
-    assert _root_above(Fraction(0)) == 0
-    assert 1 <= _root_above(Fraction(1)) < 1 + Fraction(1, 2**60)
+@given(st.lists(st.floats(1e-30, 1e30), min_size=1, max_size=3))
+@example([1.0])
+@example([2.0])
+@example([3.0, 4.0])
+def test_a_root_is_rounded_by_less_than_a_double_could_show(entries):
+    """The plane ``row . z <= -1`` lies ``1 / |row|`` from the origin."""
+    row, n = np.array([entries]), len(entries)
+    found = distance_bound(row, np.array([-1.0]), ONE, np.zeros(n), np.ones(n), "2")
+    share = found**2 * sum(Fraction(entry) ** 2 for entry in entries)
+    assert (1 - Fraction(1, 2**60)) < share <= 1
 
 
 @given(seed=st.integers(0, 1000))
