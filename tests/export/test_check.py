@@ -14,7 +14,7 @@ from hypothesis import given
 from dtsemnet import export
 from dtsemnet.export import Artefact, ExportError, Predictions, check_export
 from dtsemnet.export.probes import probe_rows, read_table
-from dtsemnet.tree import Column, Encoder, Model, Topology, Tree
+from dtsemnet.tree import Column, Encoder, MarginProbability, Model, Topology, Tree
 from strategies import MODELS, make_model, trees
 
 
@@ -118,3 +118,27 @@ def test_rows_with_a_column_too_many_are_refused():
     model = make_model("class")
     with pytest.raises(ValueError, match="column"):
         read_table(model, np.zeros((2, model.encoder.n_columns + 1)))
+
+
+@pytest.mark.parametrize("kind", ["margin class", "mixed margin"])
+@pytest.mark.parametrize(("unit", "share"), [(2.0**-53, 1e-10), (2.0**-24, 1e-3)])
+def test_a_probability_that_rounding_does_not_explain_is_found(kind, unit, share):
+    model = make_model(kind)
+    rate = model.probability.rate * (1 + share)
+    wrong = replace(model, probability=replace(model.probability, rate=rate))
+    check_export(model, as_itself(model, model, exact=False, unit=unit), n_rows=300)
+    with pytest.raises(ExportError, match="disagrees"):
+        check_export(model, as_itself(model, wrong, exact=False, unit=unit), n_rows=300)
+
+
+def test_rows_whose_margins_overflow_floats_are_left_out():
+    value = [[0.9, 0.1], [0.2, 0.8]]
+    tree = Tree(Topology.complete(1), [[1.0, 1.0]], [2e37], value, class_names=["a", "b"])
+    shares, margins = (
+        Model.of(tree),
+        Model(Encoder.identity(["x", "y"]), tree, probability=MarginProbability(0.7, 1, 0)),
+    )
+    for model, all_beyond in ((shares, False), (margins, True)):
+        report = check_export(model, as_itself(model, model, exact=False, unit=2.0**-24), n_rows=50)
+        assert (report.n_rows == 0) == all_beyond
+        assert report.n_beyond > 0

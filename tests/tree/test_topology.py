@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pytest
@@ -50,6 +51,8 @@ def test_copies_are_equal_and_read_only(topology):
         assert other == topology
         assert hash(other) == hash(topology)
         assert not other.children.flags.writeable
+        with pytest.raises(FrozenInstanceError):
+            other.children = topology.children
 
 
 @pytest.mark.parametrize(
@@ -68,6 +71,12 @@ def test_copies_are_equal_and_read_only(topology):
 )
 def test_tables_that_are_not_one_tree_are_refused(children):
     with pytest.raises(ValueError, match="children"):
+        Topology(children)
+
+
+@pytest.mark.parametrize("children", [[[-1, -2], [1, -3]], [[1, -1], [-2, -3], [2, -4]]])
+def test_a_split_below_itself_is_named_as_the_reason(children):
+    with pytest.raises(ValueError, match="number the splits breadth-first"):
         Topology(children)
 
 

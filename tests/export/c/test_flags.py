@@ -7,16 +7,18 @@ import itertools
 import os
 import shutil
 import subprocess
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from dtsemnet.export import to_c
+from dtsemnet.export import check_export, to_c
 from dtsemnet.export.c import compiler
 from dtsemnet.export.probes import probe_rows
 from dtsemnet.tree import Model, Topology, Tree
-from strategies import MODELS, make_model
+from strategies import make_model
 
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
 REFUSALS = {
@@ -146,14 +148,17 @@ def test_fused_sums_are_noticed_in_small_trees_too(width, n_splits, monkeypatch)
         assert verdict == ("self-test" if fused else "right")
 
 
-@pytest.mark.parametrize("number", ["double", "float"])
-@pytest.mark.parametrize("kind", MODELS)
-def test_every_model_passes_its_self_test(kind, number):
-    """A file of floats may fuse and regroup: its self-test allows for rounding."""
+@pytest.mark.parametrize("kind", ["wide", "mixed linear"])
+def test_a_file_of_floats_may_fuse_and_regroup(kind, monkeypatch):
+    """It promises leaves up to rounding, and its self-test allows for that."""
+    if "clang" not in COMPILERS:
+        pytest.skip("needs clang")
+    monkeypatch.setenv("CC", "clang")
     model = make_model(kind)
-    rows = probe_rows(model, None, 30, np.random.default_rng(0))
-    source = to_c(model, number=number).text
-    compiler.run(model, source, rows, name="tree", number=number, flags=("-O2",))
+    flags = ("-O3", "-march=native", "-ffp-contract=fast", "-fassociative-math")
+    artefact = to_c(model, number="float")
+    answer = partial(compiler.run, model, artefact.text, name="tree", number="float", flags=flags)
+    assert check_export(model, replace(artefact, answer=answer), n_rows=300).n_rows > 200
 
 
 def test_a_processor_that_takes_tiny_numbers_for_zero_fails_the_self_test(tmp_path):
