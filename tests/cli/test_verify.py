@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from cli.conftest import Run
+from cli.conftest import QUICK, Run
 from dtsemnet.tree import Model, load_document
 from dtsemnet.verify import Domain, certify, monotone, never, output_bounds, reachable_leaves
 
@@ -114,3 +115,21 @@ def test_options_for_classes_are_refused_for_numbers(run: Run) -> None:
     assert "regressor" in run(*words, "--epsilon", 0.1, code=1).stderr
     assert "hold it by --fix city=VALUE" in run(*words, "--box", "city=0:1", code=1).stderr
     assert "no category" in run(*words, "--fix", "city=Paris", code=1).stderr
+
+
+def test_codes_that_fit_read_as_categories_are_no_range_of_numbers(run: Run) -> None:
+    rng = np.random.default_rng(0)
+    code = rng.choice([1.0, 2.0, np.nan], 120)
+    table = pd.DataFrame({"code": code, "x": rng.normal(size=120)})
+    table["kind"] = np.where(np.isnan(code), "review", "pass")
+    table.to_csv("codes.csv", index=False)
+    run("fit", "codes.csv", "--target", "kind", "--categorical", "code", "--depth", 2, "--out", "codes.json", *QUICK)
+    model = Model.load("codes.json")
+    assert "review" in model.predict(table)
+    done = run("verify", "codes.json", "--data", "codes.csv", "--never", "review", code=1)
+    assert "never 'review': wrong (`code = None" in done.stdout
+    held = run(
+        "verify", "codes.json", "--data", "codes.csv", "--fix", "code=1.0", "--never", "review", "--epsilon", 0.1
+    )
+    assert "never 'review': proved" in held.stdout
+    assert f"{int((code != 1).sum())} more rows lie outside the domain" in held.stdout

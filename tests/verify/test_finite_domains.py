@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from dtsemnet.verify import (
@@ -22,6 +23,7 @@ from dtsemnet.verify import (
     robustness,
 )
 from dtsemnet.verify.proof import decision
+from dtsemnet.verify.proof.binding import bind
 from verify.finite import Case, finite_case, finite_tree
 
 SEEDS = [range(40), pytest.param(range(40, 600), marks=pytest.mark.slow)]
@@ -213,3 +215,21 @@ def test_one_row_gets_its_own_answer():
     if row is not None and not np.isnan(row).any():
         (found,) = output_bounds(case.model, Domain(row, row))
         assert found.minimum.certified == found.maximum.certified == case.model.predict(row[None])[0]
+
+
+@pytest.mark.parametrize("seeds", SEEDS)
+def test_every_row_of_a_table_lies_in_its_domain(seeds):
+    for seed in seeds:
+        case = finite_case(seed)
+        rng = np.random.default_rng(seed)
+        rows = case.rows[rng.integers(0, len(case.rows), rng.integers(1, 9))]
+        names = [column.name for column in case.model.encoder.columns]
+        frame = pd.DataFrame(rows, columns=names).infer_objects()[list(rng.permutation(names))]
+        for table in (rows, frame, frame.assign(more=1.0), frame.convert_dtypes(), rows.tolist()):
+            domain = Domain.from_data(table)
+            encoded = bind(case.model, domain)
+            assert all(encoded.contains(row) for row in rows), seed
+            seen = set(case.model.apply(rows).tolist())
+            assert not seen & set(reachable_leaves(case.model, domain).unreachable), seed
+            label = case.model.predict(rows[:1])[0]
+            assert never(case.model, domain, label).status == "no", seed

@@ -221,6 +221,7 @@ def _figures(model: Path, report: Report) -> dict[str, Any]:
             | {status: int((rows.status == status).sum()) for status in ("certified", "broken", "undecided")}
             for rows in report.certified
         ],
+        "rows outside the domain": report.n_outside,
         "statements": [vars(claim) for claim in report.statements],
     }
 

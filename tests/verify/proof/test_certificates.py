@@ -58,3 +58,35 @@ def test_values_and_roundings_of_fractions():
     assert exact_value(np.array([3.0]), 1.0, [Fraction(1, 3)]) == 2
     assert round_down(Fraction(1, 10)) < Fraction(1, 10) < round_up(Fraction(1, 10))
     assert round_down(Fraction(1, 4)) == 0.25
+
+
+@given(seed=st.integers(0, 1000))
+def test_integers_over_a_common_power_of_two_give_what_fractions_give(seed):
+    rng = np.random.default_rng(seed)
+    n, d = rng.integers(1, 5, 2).tolist()
+
+    def draw(*shape):
+        return rng.normal(size=shape) * 10.0 ** rng.integers(-60, 60, shape) * (rng.random(shape) < 0.8)
+
+    rows, bound, y, cost, center = draw(n, d), draw(n), np.abs(draw(n)), draw(d), draw(d)
+    lower, upper = np.sort(draw(2, d), axis=0)
+    weight = rng.choice([0.5, 0.3, np.inf], d)
+    exact = [sum((Fraction(a) * Fraction(b) for a, b in zip(y, column)), Fraction(0)) for column in rows.T]
+    right = sum((Fraction(a) * Fraction(b) for a, b in zip(y, bound)), Fraction(0))
+
+    def least(row):
+        return (
+            sum((r * Fraction(low if r > 0 else high) for r, low, high in zip(row, lower, upper)), Fraction(0)) - right
+        )
+
+    polytope = Polytope(rows, bound, lower, upper)
+    assert Farkas(polytope, y).gap == least(exact)
+    assert linear_bound(cost, 1.5, polytope, y) == least([r + Fraction(c) for r, c in zip(exact, cost)]) + Fraction(1.5)
+    height = sum((r * Fraction(c) for r, c in zip(exact, center)), Fraction(0)) - right
+    free = [(abs(r) / Fraction(w)) for r, w in zip(exact, weight) if np.isfinite(w)]
+    for norm, size in (("inf", sum(free, Fraction(0))), ("1", max(free, default=Fraction(0)))):
+        wanted = Fraction(0) if height <= 0 else height / size if size else None
+        assert distance_bound(rows, bound, y, center, weight, norm) == wanted
+    euclidean = distance_bound(rows, bound, y, center, weight, "2")
+    if height > 0 and any(free):
+        assert euclidean**2 <= height**2 / sum(f * f for f in free) <= euclidean**2 * (1 + Fraction(1, 10**12))

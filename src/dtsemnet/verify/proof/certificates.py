@@ -9,7 +9,7 @@ however the solver rounded:
 
 A double is a fraction, so the sums are exact. What a solver's tolerance left over is part of ``r``, and the minimum
 over the box accounts for it. A wrong multiplier makes a weaker statement, never a wrong one. Denominators are powers of
-two, so sums are taken in integers and reduced once.
+two, so sums are taken in integers over a common one, and become a fraction once.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import repeat
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dtsemnet.arrays import Bools, Floats
 
@@ -55,7 +55,7 @@ class Farkas:
     @property
     def gap(self) -> Fraction:
         """Least value of the combined row on the box, less the combined right-hand side."""
-        return _least(_combine(self.multiplier, self.polytope.rows), self.polytope, self.multiplier)
+        return _least(_Row.combined(self.multiplier, self.polytope.rows), self.polytope, self.multiplier)
 
     def check(self) -> bool:
         """Check the proof in rational arithmetic."""
@@ -66,7 +66,7 @@ def linear_bound(cost: Floats, constant: float, polytope: Polytope, multiplier: 
     """Prove by multipliers >= 0 that ``cost . z + constant`` is at least the value returned, on a polytope."""
     if not (multiplier >= 0).all():
         raise ValueError("multiplier must not be negative.")
-    row = [r + Fraction(c) for r, c in zip(_combine(multiplier, polytope.rows), cost.tolist())]
+    row = _Row.combined(np.append(multiplier, 1.0), np.vstack([polytope.rows, cost]))
     return _least(row, polytope, multiplier) + Fraction(constant)
 
 
@@ -109,40 +109,70 @@ def distance_bound(
     The distance is the norm of ``weight * (z - center)``; a column of infinite weight is held. None means that no point
     satisfies the rows.
     """
-    combined = _combine(multiplier, rows)
+    combined = _Row.combined(multiplier, rows)
     free = np.isfinite(weight)
-    height = exact_dot(combined, center.tolist()) - exact_dot(multiplier.tolist(), bound.tolist())
+    height = combined.dot(center) - exact_dot(multiplier.tolist(), bound.tolist())
     if height <= 0:
         return Fraction(0)
-    size = _dual_norm([r for r, moves in zip(combined, free) if moves], weight[free].tolist(), norm)
+    size = _dual_norm(combined, weight, free, norm)
     # If no column moves, rows that do not hold never will.
     return height / size if size else None
 
 
-def _combine(multiplier: Floats, rows: Floats) -> list[Fraction]:
-    """Add up rows times multipliers, without rounding."""
-    used = np.flatnonzero(multiplier)
-    factors = multiplier[used].tolist()
-    return [exact_dot(factors, column) for column in rows[used].T.tolist()]
+class _Row(NamedTuple):
+    """Exact coefficients: integers times a common power of two."""
+
+    integers: NDArray[np.object_]
+    exponent: int
+
+    @classmethod
+    def combined(cls, multiplier: Floats, rows: Floats) -> _Row:
+        """Add up rows times multipliers, without rounding."""
+        used = np.flatnonzero(multiplier)
+        if not len(used):
+            return cls(np.zeros(rows.shape[1], dtype=object), 0)
+        factors, entries = _integers(multiplier[used]), _integers(rows[used])
+        return cls(factors.integers @ entries.integers, factors.exponent + entries.exponent)
+
+    def dot(self, point: Floats) -> Fraction:
+        """The value at a point."""
+        used = np.flatnonzero(self.integers)
+        if not len(used):
+            return Fraction(0)
+        other = _integers(point[used])
+        return self.times(int(self.integers[used] @ other.integers), other.exponent)
+
+    def times(self, total: int, exponent: int = 0) -> Fraction:
+        """An integer in the units of the row, with more powers of two."""
+        power = self.exponent + exponent
+        return Fraction(total << power) if power >= 0 else Fraction(total, 1 << -power)
 
 
-def _least(row: list[Fraction], polytope: Polytope, multiplier: Floats) -> Fraction:
+def _integers(numbers: Floats) -> _Row:
+    """Doubles as integers over a common power of two."""
+    share, exponent = np.frexp(numbers)
+    exponent = exponent.astype(np.int64) - 53
+    least = int(exponent[share != 0].min(initial=0)) if (share != 0).any() else 0
+    shift = np.where(share != 0, exponent - least, 0)
+    return _Row((share * 2.0**53).astype(np.int64).astype(object) << shift.astype(object), least)
+
+
+def _least(row: _Row, polytope: Polytope, multiplier: Floats) -> Fraction:
     """Least value of a row on the box, less the combined right-hand side."""
-    ends = zip(row, polytope.lower.tolist(), polytope.upper.tolist())
-    corner = [low if r > 0 else high for r, low, high in ends]
-    return exact_dot(row, corner) - exact_dot(multiplier.tolist(), polytope.bound.tolist())
+    corner = np.where((row.integers > 0).astype(bool), polytope.lower, polytope.upper)
+    return row.dot(corner) - exact_dot(multiplier.tolist(), polytope.bound.tolist())
 
 
-def _dual_norm(row: list[Fraction], weight: list[float], norm: Norm) -> Fraction:
-    """Dual norm of a row whose entries are divided by weights; a root is rounded up."""
+def _dual_norm(row: _Row, weight: Floats, free: Bools, norm: Norm) -> Fraction:
+    """Dual norm of the free entries of a row, divided by weights; a root is rounded up."""
+    size = np.abs(row.integers)
+    parts = [(Fraction(float(w)), size[free & (weight == w)]) for w in np.unique(weight[free])]
     if norm == "1":
-        return max((abs(r) / Fraction(w) for r, w in zip(row, weight)), default=Fraction(0))
-    groups: dict[float, list[Fraction]] = {}
-    for r, w in zip(row, weight):
-        groups.setdefault(w, []).append(abs(r))
+        return max((row.times(int(part.max())) / w for w, part in parts), default=Fraction(0))
     if norm == "inf":
-        return sum((exact_dot(part, repeat(1.0)) / Fraction(w) for w, part in groups.items()), Fraction(0))
-    return root_above(sum((exact_dot(part, part) / Fraction(w) ** 2 for w, part in groups.items()), Fraction(0)))
+        return sum((row.times(int(part.sum())) / w for w, part in parts), Fraction(0))
+    squares = ((row.times(int((part * part).sum()), row.exponent)) / w**2 for w, part in parts)
+    return root_above(sum(squares, Fraction(0)))
 
 
 def root_above(square: Fraction) -> Fraction:

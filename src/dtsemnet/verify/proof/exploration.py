@@ -240,7 +240,10 @@ def explored_once(tree: Any, domain: Domain, explored: Exploration | None, deadl
     """Take the exploration that is given, if it is of this tree and domain, or explore now."""
     if explored is None:
         cuts = Cuts(bind(Model.of(tree), domain, deadline=deadline))
-        return Exploration(cuts, explore_leaves(cuts, deadline=deadline))
+        found = explore_leaves(cuts, deadline=deadline)
+        if len(found.unreachable) == len(found.verdicts):
+            raise ValueError("domain is empty: no row of it reaches any leaf; widen its box, or relax its constraints.")
+        return Exploration(cuts, found)
     if explored.encoded.domain is not domain or explored.model != Model.of(tree):
         raise ValueError("explored must be of the same tree and domain; make it by explore(tree, domain).")
     return explored
@@ -289,8 +292,6 @@ def explore_leaves(
             progress(n_done, int(wanted.sum()))
         if stop_at_first and verdict.status == "reachable":
             break
-    if wanted.all() and all(verdict.status == "unreachable" for verdict in verdicts):
-        raise ValueError("domain is empty: no row of it reaches any leaf; widen its box, or relax its constraints.")
     return Reachability(tuple(verdicts), tuple(regions), n_programs, cuts)
 
 

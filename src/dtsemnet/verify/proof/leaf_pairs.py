@@ -139,7 +139,7 @@ def answers(model: Model, rows: Array) -> Floats:
 def outputs(tree: Tree, Z: Array) -> Floats:
     """What a tree computes for rows of features, shape (n_samples, n_outputs)."""
     raw = tree.predict_proba(Z) if tree.is_classifier else tree.predict(Z)
-    return np.asarray(raw, dtype=np.float64).reshape(len(Z), -1)
+    return np.asarray(raw, dtype=np.float64).reshape(len(Z), tree.n_outputs)
 
 
 def lines_of(tree: Tree, output: int, lower: Floats, upper: Floats) -> list[Line]:

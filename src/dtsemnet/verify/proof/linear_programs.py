@@ -13,6 +13,7 @@ import numpy as np
 
 from dtsemnet.arrays import Floats, Ints
 from dtsemnet.verify.proof.certificates import Farkas, Norm, Polytope
+from dtsemnet.verify.proof.highs import Program
 
 __all__ = ["Solution", "contradiction", "interior", "minimise", "nearest"]
 
@@ -51,7 +52,8 @@ def interior(polytope: Polytope) -> Solution | None:
         return None
     k = len(scaled.free)
     matrix = np.column_stack([scaled.rows, soft.astype(np.float64)])
-    solved = _solve(np.append(np.zeros(k), -1.0), matrix, scaled.bound, [(0.0, 1.0)] * k + [(None, 1.0)])
+    ends = np.append(np.zeros(k), -np.inf), np.ones(k + 1)
+    solved = Program(np.append(np.zeros(k), -1.0), matrix, scaled.bound, *ends).solve()
     if solved is None:  # the hard rows alone may contradict each other: see how far all of them are off
         return None if soft.all() else interior(polytope._replace(soft=None))
     return _unscale(scaled, solved, polytope, margin=float(solved.x[-1]))
@@ -73,7 +75,8 @@ def minimise(cost: Floats, polytope: Polytope) -> Solution | None:
         return only if (scaled.bound >= 0).all() else None
     slope = cost[scaled.free] * scaled.width
     most = np.abs(slope).max(initial=0.0) or 1.0
-    solved = _solve(slope / most, scaled.rows, scaled.bound, [(0.0, 1.0)] * len(scaled.free))
+    ends = np.zeros(len(scaled.free)), np.ones(len(scaled.free))
+    solved = Program(slope / most, scaled.rows, scaled.bound, *ends).solve()
     return None if solved is None else _unscale(scaled, solved, polytope, factor=most)
 
 
@@ -120,12 +123,12 @@ def _nearest_max(matrix: Floats, room: Floats, low: Floats, high: Floats) -> Any
     n, k = matrix.shape
     one, column = np.eye(k), np.ones((k, 1))
     stack = np.block([[matrix, np.zeros((n, 1))], [one, -column], [-one, -column]])
-    limit = [*zip(low.tolist(), high.tolist()), (0.0, None)]
-    solved = _solve(np.append(np.zeros(k), 1.0), stack, np.concatenate([room, np.zeros(2 * k)]), limit)
+    ends = np.append(low, 0.0), np.append(high, np.inf)
+    solved = Program(np.append(np.zeros(k), 1.0), stack, np.concatenate([room, np.zeros(2 * k)]), *ends).solve()
     if solved is None:
         return None
-    below, above = np.maximum(solved.lower.marginals[:k], 0.0), np.maximum(-solved.upper.marginals[:k], 0.0)
-    return solved.x[:k], solved.ineqlin.marginals[:n], below, above
+    below, above = np.maximum(solved.column_dual[:k], 0.0), np.maximum(-solved.column_dual[:k], 0.0)
+    return solved.x[:k], solved.row_dual[:n], below, above
 
 
 def _nearest_max_by_steps(matrix: Floats, room: Floats, low: Floats, high: Floats) -> Any:
@@ -135,20 +138,22 @@ def _nearest_max_by_steps(matrix: Floats, room: Floats, low: Floats, high: Float
     n, k = matrix.shape
     cost, columns = np.append(np.zeros(k), 1.0), np.column_stack([matrix, -np.ones(n)])
     t, multiplier = max(0.0, float(low.max()), float(-high.min())), np.zeros(n)
+    program = Program(cost, columns, room, np.append(low, -np.inf), np.append(high, np.inf))
     for _ in range(MAX_STEPS):
-        ends = zip(np.maximum(low, -t).tolist(), np.minimum(high, t).tolist())
-        solved = _solve(cost, columns, room, [*ends, (None, None)])
+        program.set_bounds(np.append(np.maximum(low, -t), -np.inf), np.append(np.minimum(high, t), np.inf))
+        solved = program.solve()
         if solved is None:
             return None
         violated = float(solved.x[-1])
         if violated <= 1e-10:
             break
-        multiplier = np.maximum(-solved.ineqlin.marginals, 0.0)
+        multiplier = np.maximum(-solved.row_dual, 0.0)
         pull = multiplier @ matrix
         slope = np.abs(pull)[np.where(pull > 0, low < -t, high > t)].sum()
         if slope <= 0:
             return None  # no cube is large enough
         t += violated / slope
+    assert solved is not None
     pull = multiplier @ matrix
     below, above = (np.where(at, np.abs(pull), 0.0) for at in ((pull > 0) & (low >= -t), (pull < 0) & (high <= t)))
     return solved.x[:k], -multiplier, below, above
@@ -159,14 +164,13 @@ def _nearest_sum(matrix: Floats, room: Floats, low: Floats, high: Floats) -> Any
     k = matrix.shape[1]
     least = np.concatenate([np.maximum(low, 0.0), np.maximum(-high, 0.0)])
     most = np.concatenate([np.maximum(high, 0.0), np.maximum(-low, 0.0)])
-    limit = list(zip(least.tolist(), most.tolist()))
-    solved = _solve(np.ones(2 * k), np.hstack([matrix, -matrix]), room, limit)
+    solved = Program(np.ones(2 * k), np.hstack([matrix, -matrix]), room, least, most).solve()
     if solved is None:
         return None
     # An end at 0 is the sign of a step, not an end of the box.
-    above = np.where(most > 0, np.maximum(-solved.upper.marginals, 0.0), 0.0)
-    below = np.where(least > 0, np.maximum(solved.lower.marginals, 0.0), 0.0)
-    return solved.x[:k] - solved.x[k:], solved.ineqlin.marginals, below[:k] + above[k:], above[:k] + below[k:]
+    above = np.where(most > 0, np.maximum(-solved.column_dual, 0.0), 0.0)
+    below = np.where(least > 0, np.maximum(solved.column_dual, 0.0), 0.0)
+    return solved.x[:k] - solved.x[k:], solved.row_dual, below[:k] + above[k:], above[:k] + below[k:]
 
 
 def _nearest_euclidean(matrix: Floats, room: Floats, low: Floats, high: Floats) -> Any:
@@ -213,14 +217,6 @@ def _unscale(scaled: _Scaled, solved: Any, polytope: Polytope, factor: float = 1
     point = polytope.lower.copy()
     point[scaled.free] += solved.x[: len(scaled.free)] * scaled.width
     with np.errstate(over="ignore"):
-        multiplier = np.maximum(-solved.ineqlin.marginals, 0.0) * factor / scaled.size
+        multiplier = np.maximum(-solved.row_dual, 0.0) * factor / scaled.size
     multiplier = np.where(np.isfinite(multiplier), multiplier, 0.0)  # any multipliers make true statements
     return Solution(np.clip(point, polytope.lower, polytope.upper), multiplier, margin)
-
-
-def _solve(cost: Floats, matrix: Any, bound: Floats, limit: list[Any]) -> Any:
-    """Run HiGHS; None unless it found an optimum."""
-    from scipy.optimize import linprog
-
-    solved = linprog(cost, A_ub=matrix, b_ub=bound, bounds=limit, method="highs", options={"presolve": False})
-    return solved if solved.status == 0 and solved.x is not None else None

@@ -138,4 +138,6 @@ class Reading:
 
 def is_absent(value: Any) -> bool:
     """Whether one value is missing."""
+    if type(value) is float:
+        return value != value
     return bool(is_missing(np.array([value, None], dtype=object))[0])

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dtsemnet.arrays import Array, Bools, Floats
-from dtsemnet.tree import Column, Model
+from dtsemnet.tree import Column, Encoder, Model
 from dtsemnet.verify.proof.binding import bind
 from dtsemnet.verify.proof.domain import Domain
 from dtsemnet.verify.proof.encoded_domain import EncodedDomain, table_rows
@@ -97,6 +97,9 @@ def difference(
     a, b = Model.of(tree_a), Model.of(tree_b)
     columns = _matching_columns(a, b)
     _check_comparable(a, b, columns)
+    if not _has_names(a):  # so that the domain is read by the names that there are
+        named = [replace(ours, name=b.encoder.columns[k].name) for k, ours in enumerate(a.encoder.columns)]
+        a = replace(a, encoder=Encoder(named)) if _has_names(b) else a
     cuts = _PairCuts(a, b, columns, domain, deadline)
     _check_missing(b, columns, cuts.encoded)
     may_differ = np.array([ours != theirs for ours in _contents(a) for theirs in _contents(b)], dtype=bool)
@@ -200,15 +203,19 @@ def _moved(weight: Floats, features: Array) -> Floats:
 def _matching_columns(a: Model, b: Model) -> list[int]:
     """For each column of the second model, its number in the first: by name if both have names."""
     ours, theirs = ([column.name for column in model.encoder.columns] for model in (a, b))
-    numbered = [f"x{j}" for j in range(len(ours))]
     if len(ours) != len(theirs):
         raise ValueError(f"tree_a and tree_b must read the same columns, got {len(ours)} and {len(theirs)} of them.")
     if set(ours) == set(theirs):
         return [ours.index(name) for name in theirs]
-    if numbered in (ours, theirs):
+    if not (_has_names(a) and _has_names(b)):
         return list(range(len(ours)))
     strange = next(name for name in theirs if name not in ours)
     raise ValueError(f"tree_b reads column {strange!r}, which tree_a does not; they must read the same columns.")
+
+
+def _has_names(model: Model) -> bool:
+    """Whether the columns have names of their own, not x0, x1 and so on."""
+    return any(column.name != f"x{j}" for j, column in enumerate(model.encoder.columns))
 
 
 def _check_comparable(a: Model, b: Model, columns: list[int]) -> None:

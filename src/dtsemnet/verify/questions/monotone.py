@@ -137,6 +137,8 @@ def _by_listing(base: EncodedDomain, j: int, moved: int, output: int, sign: floa
     if not is_small(base, whole):
         return None
     Z = points_that_arrive(base, whole, lambda points: np.ones(len(points), dtype=bool))
+    if not len(Z):
+        return Monotone("yes")  # the column is always missing
     value = sign * outputs(base.model.tree, Z)[:, output]
     others = np.delete(Z, moved, axis=1)
     for _, group in _groups(others):

@@ -151,6 +151,13 @@ def test_trees_are_compared_column_by_column_by_name():
     assert Model.of(NAMED).predict(frame)[0] != Model.of(swapped).predict(frame)[0]
     same = swapped.replace(weight=[[0.0, 1.0]])
     assert equivalent(NAMED, same, box).status == "yes"
+    nameless = NAMED.replace(feature_names=None)
+    other = NAMED.replace(bias=[-3.0])
+    paid = Domain([0, 3.5], [1, 4.5], names=["debt", "income"])  # by the names of whichever tree has them
+    for pair in ((nameless, other), (other, nameless)):
+        found = equivalent(*pair, paid)
+        assert found.status == "no"
+        assert 3.5 <= found.witness[0] <= 4.5
     with pytest.raises(ValueError, match="tree_b reads column 'age'"):
         equivalent(NAMED, NAMED.replace(feature_names=["income", "age"]), box)
     # Sums in another order round differently, so that even the same weights may disagree: no proof may rely on them.
