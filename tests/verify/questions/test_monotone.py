@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from dtsemnet.tree import Column, Encoder, Model, TanhScale, Topology, Tree
-from dtsemnet.verify import Domain, monotone
+from dtsemnet.verify import Domain, monotone, reachable_leaves
 from strategies import make_model, trees
 from verify.oracle import N_TREES, answer, box, grid, hard_trees, is_satisfiable, law, leaf_terms, optimum, variables
 
@@ -36,6 +36,15 @@ def exact_fall(tree, j):
     return max(falls)
 
 
+def only_rounding_reaches(tree):
+    """Whether a leaf that is empty in real arithmetic is not proved to be empty in doubles."""
+    x, unreachable = variables(tree), reachable_leaves(tree, BOX).unreachable
+    return any(
+        leaf not in unreachable and not is_satisfiable(box(x, -1, 1) + leaf_terms(tree, leaf, x, inside=False))
+        for leaf in range(tree.n_leaves)
+    )
+
+
 @pytest.mark.parametrize("n", N_TREES)
 def test_agrees_with_exact_arithmetic(n):
     hard = [{"tree": tree, "j": j} for kind in ("class", "linear") for tree in hard_trees(kind) for j in (0, 1)]
@@ -47,7 +56,7 @@ def test_agrees_with_exact_arithmetic(n):
         found, nearly = (monotone(tree, j, BOX, output=output, tolerance=tolerance) for tolerance in (0.0, 1e-9))
         if fall > 1e-8:
             assert found.status == nearly.status == "no"
-        if fall <= 0:
+        if fall <= 0 and not only_rounding_reaches(tree):
             assert nearly.status == "yes"
             assert found.status != "no"
         if found.status == "no":
