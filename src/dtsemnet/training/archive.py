@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 from zipfile import BadZipFile
 
@@ -24,6 +25,13 @@ __all__ = ["read_archive", "unreadable", "write_archive"]
 
 TEXT = "text"
 """Name of the member that holds the JSON text."""
+
+
+DAMAGES = (
+    BadZipFile, EOFError, KeyError, NotImplementedError, OSError, OverflowError, RuntimeError, SyntaxError, TokenError,
+    TypeError, ValueError, zlib.error,
+)  # fmt: skip
+"""What numpy and zipfile raise for bytes that they did not write."""
 
 
 def write_archive(path: str | PathLike[str], text: Any, arrays: Mapping[str, Array]) -> None:
@@ -50,25 +58,17 @@ def read_archive(path: str | PathLike[str]) -> tuple[Any, dict[str, Array]]:
     ValueError
         If the file is anything else.
     """
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            if not isinstance(archive, NpzFile):
-                raise ValueError("it holds a single array")
-            arrays = {name: archive[name] for name in archive.files}
-        return json.loads(str(arrays.pop(TEXT))), arrays
-    except (
-        BadZipFile,
-        EOFError,
-        KeyError,
-        NotImplementedError,
-        RuntimeError,
-        TypeError,
-        ValueError,
-        zlib.error,
-    ) as error:
-        raise unreadable(path, error) from error
-    except MemoryError:
-        raise MemoryError(f"checkpoint {path} does not fit into the memory that is left.") from None
+    with open(path, "rb") as stream:  # an error of the file system is not one of the content
+        try:
+            with np.load(stream, allow_pickle=False) as archive:
+                if not isinstance(archive, NpzFile):
+                    raise ValueError("it holds a single array")
+                arrays = {name: archive[name] for name in archive.files}
+            return json.loads(str(arrays.pop(TEXT))), arrays
+        except MemoryError:
+            raise MemoryError(f"checkpoint {path} does not fit into the memory that is left.") from None
+        except DAMAGES as error:
+            raise unreadable(path, error) from error
 
 
 def unreadable(path: str | PathLike[str], error: object) -> ValueError:
