@@ -12,7 +12,7 @@ endif
 # Two test processes share two cores: each uses one thread.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test test-all lint format bench fuzz sanitize mutants faults soak clean
+.PHONY: demo test test-all lint format bench fuzz sanitize mutants faults soak audit clean
 
 demo: $(VENV)/.base
 	$(BIN)/python examples/demo.py
@@ -74,6 +74,13 @@ faults: $(VENV)/.dev
 SOAK_SECONDS ?= 1800
 soak: $(VENV)/.dev
 	$(BIN)/python tests/faults/soak.py --seconds $(SOAK_SECONDS)
+
+# Known holes in the packages that are installed; needs a network.
+audit: $(VENV)/.dev
+	$(PYTHON) -m venv $(VENV)/audit
+	$(VENV)/audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit
+	$(BIN)/python -m pip freeze --exclude-editable > $(VENV)/audit/packages.txt
+	$(VENV)/audit/bin/pip-audit --no-deps --disable-pip -r $(VENV)/audit/packages.txt
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis node_modules

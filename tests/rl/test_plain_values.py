@@ -14,7 +14,7 @@ from dtsemnet.training.archive import write_archive
 
 VALUES = [
     None, True, 3, 2**127, -0.0, float("inf"), "tree", b"\x00\xff", b"", [], [1, [2.5]], (), (1, ("a", None)), {},
-    {"a": 1, 2: (3,), None: [4]}, OrderedDict(b=1, a=2), deque([1, {"r": 2.0}], maxlen=5), random.getstate(),
+    {"a": 1, 2: (3,), None: [4]}, OrderedDict(b=1, a=2), deque([1, {"r": 2.0}], maxlen=5), random.Random(0).getstate(),
     {"tuple": 1, "array": 0},
 ]  # fmt: skip
 
