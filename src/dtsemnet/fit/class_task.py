@@ -107,7 +107,8 @@ class ClassTask(OurTask[ClassParameters]):
         """Fewer errors, by more than a standard error of their share."""
         sample = self.data.sample
         error, other_error = (self.fill(each, None, sample, None).score[0] for each in (tree, other))
-        return error < other_error - float(np.sqrt(other_error * (1 - other_error) / sample.copies.sum()))
+        variance = max(0.0, other_error * (1 - other_error)) / float(sample.copies.sum())
+        return error < other_error - float(np.sqrt(variance))
 
     def errors(self, verdict: Verdict, y: Array) -> Floats:
         return 1 - verdict.answer[np.arange(len(y)), y]

@@ -132,15 +132,11 @@ def fit(task: Task[Any, Any], rng: np.random.Generator) -> Candidate:
 
 
 def _own(checkpoint: Any) -> AbstractContextManager[None]:
-    """Lock the folder of checkpoints, if there is one; refuse a file in its place."""
+    """Lock the folder of checkpoints, if there is one."""
     if checkpoint is None:
         return nullcontext()
-    folder = Path(checkpoint)
-    if folder.exists() and not folder.is_dir():
-        raise ValueError(f"checkpoint must be a folder, got the file {str(folder)!r}; a new folder is made if needed.")
-    return own_folder(
-        folder, busy=f"checkpoint folder {str(folder)!r} is used by another fit; wait for it, or name another folder."
-    )
+    busy = f"checkpoint folder {str(checkpoint)!r} is used by another fit; wait for it, or name another folder."
+    return own_folder(Path(checkpoint), busy=busy)
 
 
 def _told(found: Candidate, interrupted: threading.Event) -> Candidate:
