@@ -26,6 +26,12 @@ def run(
     title: Annotated[
         str | None, typer.Option(help="Title of the page; by default the name of the file.", metavar="TEXT")
     ] = None,
+    separate: Annotated[
+        bool,
+        typer.Option(
+            "--separate", help="Write script, style and data beside the page, for servers that forbid inline ones."
+        ),
+    ] = False,
     show: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace the page.")] = False,
 ) -> None:
@@ -33,7 +39,8 @@ def run(
 
     One file that needs no network. It holds rows of data only if [bold]--data[/] names a table.
     """
-    check_output(out, force=force)
+    for file in (out, out.with_suffix(".js"), out.with_suffix(".css")) if separate else (out,):
+        check_output(file, force=force)
     from dtsemnet.cli.models import load
     from dtsemnet.explorer import to_html
 
@@ -42,7 +49,7 @@ def run(
     if data is not None:
         table = loaded.read(data, target=target, guess=True)
         X, y = table.X, table.y
-    to_html(loaded.model, out, X=X, y=y, title=title or model.stem, max_rows=max_rows)
+    to_html(loaded.model, out, X=X, y=y, title=title or model.stem, max_rows=max_rows, separate=separate)
     say(f"Page written to {out} ({size_of(out)}); open it in a browser.")
     if show:
         import webbrowser

@@ -25,7 +25,7 @@ dtsemnet export model.json --to python --out tree.py --force
 
 
 FormName: TypeAlias = Literal[
-    "c", "c-float", "python", "numpy", "sql", "onnx", "onnx-network", "json", "dot", "smt2", "text"
+    "c", "c-float", "python", "numpy", "sql", "postgresql", "onnx", "onnx-network", "json", "dot", "smt2", "text"
 ]
 
 
@@ -47,6 +47,7 @@ FORMS: dict[FormName, Form] = {
     "python": Form("to_python", {}, "Python without dependencies"),
     "numpy": Form("to_numpy_function", {}, "Python with numpy"),
     "sql": Form("to_sql", {}, "one SQL expression", name="table"),
+    "postgresql": Form("to_sql", {"dialect": "postgresql"}, "one SQL expression for PostgreSQL", name="table"),
     "onnx": Form("to_onnx", {"form": "tree"}, "ONNX, tree operators"),
     "onnx-network": Form("to_onnx", {"form": "network"}, "ONNX, Gemm-ReLU-Gemm, for verifiers"),
     "json": Form("to_json", {}, "JSON for other programs"),
