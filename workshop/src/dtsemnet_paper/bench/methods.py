@@ -153,6 +153,7 @@ def _peer(name: str, stem: str, package: str, *, classes: bool = True, numbers: 
 
 for _method in (
     _ours("dtsemnet-default"),
+    _ours("dtsemnet-free"),  # for tables that name a height, which they must not pass to it
     # The default with one ingredient left out.
     _shape("default-random", "Random"),
     _shape("default-no-cart", "NoCart"),
