@@ -116,7 +116,7 @@ def regression_plans(size: TableSize, max_depth: int | None) -> tuple[Plan, ...]
             return
         deepest = LARGEST_CART if max_depth is None else limit
         small = size.n_rows < MANY_ROWS
-        for depth, min_rows in ((3, 5), (6, 3), (12, 2), (12, 10)) if small else ((6, 3), (12, 10)):
+        for depth, min_rows in ((1, 5), (3, 5), (6, 3), (12, 2), (12, 10)) if small else ((6, 3), (12, 10)):
             yield Plan(CartTree(min(depth, deepest), min_rows))
         hinges = HingeTree(min(5 if small else 7, limit))
         yield Plan(hinges)
