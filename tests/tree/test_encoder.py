@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -36,15 +34,6 @@ def test_features_tell_where_they_come_from():
         assert all(feature.column is MIXED.columns[j] and feature.column_index == j for feature in features[part])
 
 
-def test_features_say_how_numbers_are_folded():
-    by_label = {feature.label: feature for feature in MIXED.features}
-    assert (by_label["age"].scale, by_label["age"].shift) == (0.1, -4.0)
-    assert by_label["age missing"].fill == 41.5
-    assert by_label["income missing"].fill == -1.0  # clipped: in the units of its label
-    assert by_label["plan missing"].fill is None
-    assert json.loads(json.dumps([feature.to_dict() for feature in MIXED.features]))[2]["category"] == "basic"
-
-
 def test_a_table_is_read_by_name_an_array_by_position():
     frame = pd.DataFrame({"dose": [1.0], "income": [3], "plan": ["plus"], "age": [None]})
     rows = [[None, "plus", 3, 1.0]]
@@ -64,12 +53,6 @@ def test_what_is_no_row_is_refused():
         MIXED.read_row([1.0, 2.0])
     with pytest.raises(ValueError, match="x must be one row, got a table of 2"):
         MIXED.read_row(pd.DataFrame({name: [1, 2] for name in ("age", "plan", "income", "dose")}))
-
-
-def test_one_number_is_mapped_as_a_column_is():
-    column = Column("x", center=0.1, scale=3.0, upper=2.0)
-    numbers = np.array([-1e308, 0.3, 0.7, 5.0])
-    np.testing.assert_array_equal([column.map(x) for x in numbers], Encoder([column]).transform(numbers[:, None])[:, 0])
 
 
 FILLED = Encoder(
@@ -119,16 +102,6 @@ def test_what_nothing_fills_is_refused_by_name():
         FILLED.transform([[np.nan, np.nan, 1.0], [1.0, 2.0, np.nan]])
     with pytest.raises(ValueError, match="row 0 of column 'dose' is inf"):
         FILLED.transform([[np.nan, np.inf, 1.0]])
-
-
-def test_a_fill_is_one_of_the_categories():
-    column = Column("rooms", categories=[1, 2.5], missing="fill", fill=1.0)
-    assert repr(column.fill) == "1"
-    assert column.fill_code == 0
-    with pytest.raises(ValueError, match=r"fill must be one of the categories of column 'rooms', such as \[1, 2\]"):
-        Column("rooms", categories=[1, 2], missing="fill")
-    with pytest.raises(ValueError, match="takes a fill only with missing='fill'"):
-        Column("rooms", categories=[1, 2], fill=2)
 
 
 @pytest.mark.parametrize("kind", ["filled class", "mixed filled"])

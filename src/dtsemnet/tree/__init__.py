@@ -6,8 +6,9 @@ columns and an output map. ``Model.of`` reads any of them, or a fitted estimator
 leaves that they reach, and ``class_colors`` gives each class its colour.
 """
 
+from dtsemnet.tree.columns import Column, Feature
 from dtsemnet.tree.edits import canonical, drop_leaves, drop_unreachable, fold_affine, keep_splits, merge_equal, prune
-from dtsemnet.tree.encoder import Column, Encoder, Feature
+from dtsemnet.tree.encoder import Encoder
 from dtsemnet.tree.file import Document, load_document, read
 from dtsemnet.tree.model import Identity, Model, Output, TanhScale
 from dtsemnet.tree.probability import MarginProbability

@@ -17,230 +17,22 @@ column name (a data frame) or by position (an array).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, pairwise
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from dtsemnet.arrays import Array, Bools, Floats
 from dtsemnet.names import printable, shown
 from dtsemnet.tree._validate import Scalar, Value, digest, scalars
+from dtsemnet.tree.columns import Column, Feature, FeatureKind, map_numbers
 
-__all__ = ["Column", "Encoder", "Feature", "FeatureKind", "as_array", "is_missing"]
-
-FeatureKind = Literal["number", "category", "missing"]
+__all__ = ["Encoder", "as_array", "is_missing"]
 
 _MOST_LETTERS = 2**24
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column of the input.
-
-    Parameters
-    ----------
-    name : str
-        Name of the column.
-    categories : sequence of str, int, float or bool, optional
-        Makes the column categorical: one 0/1 feature per category, matched by equality.
-    missing : {"indicator", "fill"}, optional
-        What is done with missing values. "indicator" adds a feature that is 1 if the value is missing. "fill" only
-        replaces it: that is for values that training did not have. By default a missing number is an error, and a
-        missing category gives zeros.
-    fill : float or one of the categories, default=0.0
-        Replaces missing numbers, before the affine map; with ``missing="fill"`` also missing categories.
-    center, scale : float, default=0.0, 1.0
-        The affine map ``(x - center) * scale``.
-    lower, upper : float, optional
-        Bounds that the mapped number is clipped to.
-
-    Examples
-    --------
-    >>> Column("colour", categories=["red", "blue"]).feature_names
-    ('colour=red', 'colour=blue')
-    >>> Column("age", missing="indicator", fill=40.0).feature_names
-    ('age', 'age missing')
-    >>> Column("age", missing="fill", fill=40.0).feature_names
-    ('age',)
-    """
-
-    name: str
-    categories: tuple[Scalar, ...] | None = None
-    missing: str | None = None
-    fill: Any = 0.0
-    center: float = 0.0
-    scale: float = 1.0
-    lower: float | None = None
-    upper: float | None = None
-
-    def __post_init__(self) -> None:
-        scalars("name", [self.name])
-        if not isinstance(self.name, str):
-            raise TypeError(f"name must be a str, got {shown(self.name)}; convert it by str.")
-        if self.missing not in (None, "indicator", "fill"):
-            raise ValueError(
-                f"missing must be None, 'indicator' or 'fill', got {shown(self.missing)} in column {shown(self.name)}."
-            )
-        fills_category = self.fills_missing and self.categories is not None
-        numbers = ("center", "scale", "lower", "upper")
-        for field in numbers if fills_category else ("fill", *numbers):
-            given = getattr(self, field)
-            if given is None and field in ("lower", "upper"):
-                continue
-            if isinstance(given, (bool, str)) or not isinstance(given, (int, float, np.number)):
-                raise TypeError(f"{field} must be a number, got {shown(given)} in column {shown(self.name)}.")
-            if not math.isfinite(given):
-                raise ValueError(f"{field} must be finite, got {shown(given)} in column {shown(self.name)}.")
-            object.__setattr__(self, field, float(given))
-        if self.lower is not None and self.upper is not None and self.lower > self.upper:
-            raise ValueError(
-                f"lower must not exceed upper, got {self.lower} > {self.upper} in column {shown(self.name)}."
-            )
-        if self.categories is not None:
-            object.__setattr__(self, "categories", scalars("categories", self.categories))
-            if (self.center, self.scale, self.lower, self.upper) != (0.0, 1.0, None, None):
-                raise ValueError(f"column {shown(self.name)} has categories, so it takes no center, scale or bounds.")
-            if fills_category:
-                object.__setattr__(self, "fill", self.categories[self.fill_code])
-            elif self.fill != 0.0:
-                raise ValueError(
-                    f"column {shown(self.name)} has categories, so it takes a fill only with missing='fill'."
-                )
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """Names of the features, as trees and model files store them; readers see :attr:`Feature.label` instead."""
-        names = [self.name] if self.categories is None else [f"{self.name}={value}" for value in self.categories]
-        return tuple(names + [f"{self.name} missing"] * self.has_indicator)
-
-    @property
-    def has_indicator(self) -> bool:
-        """Whether the column gives a feature that is 1 if the value is missing."""
-        return self.missing == "indicator"
-
-    @property
-    def fills_missing(self) -> bool:
-        """Whether the column reads a missing value as its fill, and nothing else tells the two apart."""
-        return self.missing == "fill"
-
-    @property
-    def fill_code(self) -> int:
-        """Position of the fill among the categories."""
-        categories = list(self.categories or ())
-        if self.fill not in categories:
-            raise ValueError(
-                f"fill must be one of the categories of column {shown(self.name)}, "
-                f"such as [{', '.join(map(shown, categories[:3]))}], got {shown(self.fill)}."
-            )
-        return categories.index(self.fill)
-
-    @property
-    def is_identity(self) -> bool:
-        """Whether the column passes its numbers on unchanged; it may fill missing ones."""
-        return self.is_affine and self.center == 0.0 and self.scale == 1.0
-
-    @property
-    def is_affine(self) -> bool:
-        """Whether the column gives one feature, by an affine map: not clipped, with no indicator beside it."""
-        return self.categories is None and not self.has_indicator and not self.is_clipped
-
-    @property
-    def is_clipped(self) -> bool:
-        """Whether the mapped number is clipped to a bound."""
-        return self.lower is not None or self.upper is not None
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """Bounds that the mapped number is clipped to, infinite if there are none."""
-        return -np.inf if self.lower is None else self.lower, np.inf if self.upper is None else self.upper
-
-    def map(self, number: float) -> float:
-        """Encode one number.
-
-        Examples
-        --------
-        >>> Column("age", center=40.0, scale=0.1, upper=2.0).map(70.0)
-        2.0
-        """
-        numbers = np.array([number], dtype=np.float64)
-        _map_numbers(numbers, self.center, self.scale, *self.bounds)
-        return float(numbers[0])
-
-
-@dataclass(frozen=True)
-class Feature:
-    """One number that a tree reads, and where it comes from.
-
-    Examples
-    --------
-    >>> encoder = Encoder([Column("age", missing="indicator"), Column("colour", categories=["red", "blue"])])
-    >>> [feature.label for feature in encoder.features]
-    ['age', 'age missing', 'colour = red', 'colour = blue']
-    >>> [(feature.index, feature.kind, feature.column_index) for feature in encoder.features][:3]
-    [(0, 'number', 0), (1, 'missing', 0), (2, 'category', 1)]
-    """
-
-    index: int
-    """Position among the features."""
-    column: Column
-    column_index: int
-    """Position of the column in the input."""
-    kind: FeatureKind
-    category: Scalar | None = None
-    """The category for which the feature is 1."""
-
-    @property
-    def label(self) -> str:
-        """The feature in words, as every readable view writes it.
-
-        A number is called as its column, since views fold the affine map into the weights. A clipped number cannot be
-        folded, so its label shows the map. Control characters are escaped (:mod:`dtsemnet.names`).
-        """
-        name = printable(self.column.name)
-        if self.kind == "category":
-            return f"{name} = {printable(self.category)}"
-        if self.kind == "missing":
-            return f"{name} missing"
-        return _clipped_label(self.column) if self.column.is_clipped else name
-
-    @property
-    def term(self) -> str:
-        """The label as a term of a sum: in brackets if the feature is 0 or 1."""
-        return self.label if self.kind == "number" else f"({self.label})"
-
-    @property
-    def scale(self) -> float:
-        """Factor of the affine map that views fold into the weights; 1 if there is none."""
-        return self.column.scale if self.kind == "number" and not self.column.is_clipped else 1.0
-
-    @property
-    def shift(self) -> float:
-        """Constant of the affine map that views fold into the biases: the feature is ``scale * x + shift``."""
-        return -self.column.center * self.column.scale if self.kind == "number" and not self.column.is_clipped else 0.0
-
-    @property
-    def fill(self) -> float | None:
-        """For the indicator of a missing number: what the number counts as, in the units of its label; else None."""
-        if self.kind != "missing" or self.column.categories is not None:
-            return None
-        return self.column.map(self.column.fill) if self.column.is_clipped else self.column.fill
-
-    def to_dict(self) -> dict[str, Any]:
-        """Describe the feature in plain JSON.
-
-        Examples
-        --------
-        >>> described = Encoder([Column("colour", categories=["red"])]).features[0].to_dict()
-        >>> described["label"], described["kind"], described["column"], described["category"]
-        ('colour = red', 'category', 0, 'red')
-        """
-        described: dict[str, Any] = {name: getattr(self, name) for name in ("label", "term", "kind")}
-        described |= {"column": self.column_index, "category": self.category}
-        return described | {name: getattr(self, name) for name in ("scale", "shift", "fill")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -450,7 +242,7 @@ class Encoder(Value):
         if bad.any():
             j = int(np.flatnonzero(bad)[0])
             _refuse(self.columns[j], numbers[:, j])
-        _map_numbers(numbers, *self._affine)
+        map_numbers(numbers, *self._affine)
         return numbers
 
     @cached_property
@@ -480,17 +272,6 @@ def as_array(X: Any) -> Array:
     return np.array(X, dtype=object) if array.dtype.kind == "U" and not isinstance(X, np.ndarray) else array
 
 
-def _map_numbers(
-    numbers: Floats, center: Floats | float, scale: Floats | float, lower: Floats | float, upper: Floats | float
-) -> None:
-    """Apply the affine map and the bounds, in place. No other code does."""
-    with np.errstate(over="ignore"):  # what is clipped may overflow before; what is not is refused by the tree
-        numbers -= center
-        numbers *= scale
-    np.maximum(numbers, lower, out=numbers)
-    np.minimum(numbers, upper, out=numbers)
-
-
 def _encode_numbers(column: Column, values: Array, features: Floats) -> None:
     missing = is_missing(values)
     numbers = np.zeros(len(values))
@@ -502,7 +283,7 @@ def _encode_numbers(column: Column, values: Array, features: Floats) -> None:
     if (column.missing is None and missing.any()) or not np.isfinite(numbers).all():
         _refuse(column, np.where(missing, np.nan if column.missing is None else 0.0, numbers))
     numbers[missing] = column.fill
-    _map_numbers(numbers, column.center, column.scale, *column.bounds)
+    map_numbers(numbers, column.center, column.scale, *column.bounds)
     features[:, 0] = numbers
     if column.has_indicator:
         features[:, 1] = missing
@@ -577,12 +358,3 @@ def _check_letters(columns: tuple[Column, ...]) -> None:
             f"columns give features whose names have {made:,} letters in all; "
             f"shorten the name {shown(longest.name)} or its {len(longest.categories or ()):,} categories."
         )
-
-
-def _clipped_label(column: Column) -> str:
-    inner = printable(column.name)
-    if column.center != 0:
-        inner = f"({inner} {'-' if column.center > 0 else '+'} {abs(column.center):g})"
-    if column.scale != 1:
-        inner = f"{inner} * {column.scale:g}"
-    return "clip({}, {:g}, {:g})".format(inner, *column.bounds)

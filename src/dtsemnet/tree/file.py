@@ -44,7 +44,8 @@ from typing import Any
 
 from dtsemnet.files import read_bytes, write_atomically
 from dtsemnet.names import printable_json, shown
-from dtsemnet.tree.encoder import Column, Encoder
+from dtsemnet.tree.columns import Column
+from dtsemnet.tree.encoder import Encoder
 from dtsemnet.tree.fields import (
     MAX_BYTES,
     MAX_WIDTH_ALONE,

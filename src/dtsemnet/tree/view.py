@@ -23,8 +23,9 @@ from typing import Any, Literal
 import numpy as np
 
 from dtsemnet.arrays import Floats
+from dtsemnet.tree.columns import Column, Feature
 from dtsemnet.tree.edits import fold_affine
-from dtsemnet.tree.encoder import Column, Encoder, Feature
+from dtsemnet.tree.encoder import Encoder
 from dtsemnet.tree.model import Identity, Model
 from dtsemnet.tree.tree import Tree
 

@@ -17,7 +17,8 @@ from numpy.testing import assert_array_equal
 from databases import frame_of, in_duckdb, run_in_duckdb
 from dtsemnet import DTSemNetClassifier, DTSemNetRegressor
 from dtsemnet.export import check_export
-from dtsemnet.export.sql import double, ordered_sum, query, to_sql
+from dtsemnet.export.sql import ordered_sum, query, to_sql
+from dtsemnet.export.sql.values import double
 from dtsemnet.tree import Column, Encoder, Model, Topology, Tree
 from strategies import MODELS, make_model, trees, wild_points, wild_trees
 

@@ -34,8 +34,6 @@ import contextlib
 import math
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
-from decimal import Decimal
-from fractions import Fraction
 from functools import cached_property
 from itertools import zip_longest
 from typing import Any, TypeVar
@@ -45,27 +43,20 @@ import numpy as np
 from dtsemnet.arrays import Array, Floats
 from dtsemnet.export.artefact import Artefact, Predictions, checked
 from dtsemnet.export.sql.postgres import NAME_BYTES, Limits
+from dtsemnet.export.sql.values import NAN, category, clipped, condition, double, filled, identifier, mapped, number
 from dtsemnet.kernels.routing import LANES
-from dtsemnet.tree import Column, Feature, Model, TanhScale
+from dtsemnet.tree import Feature, Model, TanhScale
 from dtsemnet.tree._validate import Scalar
 
-__all__ = ["double", "ordered_sum", "query", "to_sql"]
+__all__ = ["ordered_sum", "query", "to_sql"]
 
 Term = TypeVar("Term")
 
-NAN = "NULLIF(CAST('NaN' AS DOUBLE PRECISION), 0e0)"
-"""NaN in databases that have it; NULL in sqlite, which casts the word to 0."""
 _NESTED = (10, 7, 4, 1)
 """Levels written as CASE inside CASE: the first number for which sqlite's parser has room. It has room for about 15,
 and for less if the sums in the leaves are long."""
 _SATURATED = 40.0
 """tanh is 1 to the last bit long before this, and its exponential stays in range."""
-_HIDDEN = frozenset(map(chr, [*range(32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)])) - {
-    *"\t\n\r"
-}
-"""Characters that command a terminal or turn the reading direction; tabs and line breaks do occur in headings."""
-_LARGEST = 62
-"""2**62 is the largest power of two that a 64-bit integer holds."""
 
 
 def to_sql(
@@ -172,9 +163,9 @@ class _Writer:
         """Write the condition under which a number is accepted: finite, and not missing unless the tree knows that."""
         column, name = feature.column, self.table + identifier(feature.column.name)
         if self.limits is not None:
-            return self.limits.condition(feature.column_index, _filled(column, name))
+            return self.limits.condition(feature.column_index, filled(column, name))
         # A bound hides an infinity behind it, so then the column itself is tested.
-        value = _filled(column, name) if column.is_clipped else _mapped(column, name)
+        value = filled(column, name) if column.is_clipped else mapped(column, name)
         return f"{value} - {value} = 0e0"  # inf - inf is NaN, and neither that nor NULL is equal to 0
 
     def write(self, output: str) -> str:
@@ -480,104 +471,3 @@ def _need_exp(connection: sqlite3.Connection) -> None:
         connection.execute("SELECT EXP(0e0)")
     except sqlite3.OperationalError:
         connection.create_function("EXP", 1, math.exp, deterministic=True)
-
-
-def identifier(name: str) -> str:
-    """Quote a name.
-
-    Examples
-    --------
-    >>> print(identifier('sepal "length"'))
-    "sepal ""length""\"
-    """
-    return '"' + _plain(name).replace('"', '""') + '"'
-
-
-def double(value: float) -> str:
-    """Write a double so that every database reads exactly that number.
-
-    Examples
-    --------
-    >>> double(3.0), double(-41.5), double(0.1)
-    ('3e0', '-41.5e0', '(CAST(3602879701896397 AS DOUBLE PRECISION) / 36028797018963968e0)')
-    """
-    short = repr(value)
-    # A decimal that is the number itself, not a neighbour, is read correctly by any algorithm.
-    if "e" not in short and len(short) < 16 and Decimal(short) == Decimal(value):
-        return f"{short.removesuffix('.0')}e0"
-    top, bottom = Fraction(value).as_integer_ratio()
-    shift, sign = bottom.bit_length() - 1, "/"
-    if bottom == 1:
-        zeros = (top & -top).bit_length() - 1
-        top, shift, sign = top >> zeros, zeros, "*"
-    factors = [_LARGEST] * (shift // _LARGEST) + [shift % _LARGEST] * (shift % _LARGEST > 0)
-    return f"(CAST({top} AS DOUBLE PRECISION)" + "".join(f" {sign} {1 << k}e0" for k in factors) + ")"
-
-
-def category(value: Scalar) -> str:
-    """Write a category or a label.
-
-    Examples
-    --------
-    >>> category("it's"), category(True), category(2)
-    ("'it''s'", 'TRUE', '2')
-    """
-    if isinstance(value, str):
-        return "'" + _plain(value).replace("'", "''") + "'"
-    if isinstance(value, bool):
-        return "TRUE" if value else "FALSE"
-    return str(value) if isinstance(value, int) else double(value)
-
-
-def number(column: Column, table: str) -> str:
-    """Write the number that a numeric column becomes."""
-    return clipped(_mapped(column, table + identifier(column.name)), column.lower, column.upper)
-
-
-def clipped(value: str, lower: float | None, upper: float | None) -> str:
-    """Write a number clipped to a range; an end that is None or infinite is none."""
-    ends = [(sign, end) for sign, end in (("<", lower), (">", upper)) if end is not None and math.isfinite(end)]
-    cases = [f"WHEN {value} {sign} {double(end)} THEN {double(end)}" for sign, end in ends]
-    return f"CASE {' '.join(cases)} ELSE {value} END" if cases else value
-
-
-def condition(feature: Feature, table: str) -> str:
-    """Write the condition under which a feature for a category or a missing value is 1."""
-    column, name = feature.column, table + identifier(feature.column.name)
-    # No cast to a number if the column may hold something else.
-    other = any(isinstance(value, (str, bool)) for value in column.categories or ())
-    absent = f"{name if other else _present(name)} IS NULL"
-    if feature.kind == "missing":
-        return absent
-    assert feature.category is not None
-    equal = f"{name} = {category(feature.category)}"
-    return f"{equal} OR {absent}" if column.fills_missing and feature.category == column.fill else equal
-
-
-def _mapped(column: Column, name: str) -> str:
-    value = _filled(column, name)
-    if column.center != 0.0:
-        value = f"({value} - {double(column.center)})"
-    return value if column.scale == 1.0 else f"({value} * {double(column.scale)})"
-
-
-def _filled(column: Column, name: str) -> str:
-    if column.missing is None:
-        return f"CAST({name} AS DOUBLE PRECISION)"
-    return f"COALESCE({_present(name)}, {double(column.fill)})"
-
-
-def _present(name: str) -> str:
-    """Write the number of a column, NULL if it is missing."""
-    return f"NULLIF(CAST({name} AS DOUBLE PRECISION), {NAN})"
-
-
-def _plain(name: str) -> str:
-    """Refuse what SQL cannot hold, or what would hide in it: it has no escapes that all databases know."""
-    hidden = [letter for letter in name if letter in _HIDDEN]
-    if hidden:
-        raise ValueError(
-            f"SQL has no way to escape the character {hidden[0]!r} in {name!r}, and a terminal that shows the "
-            "expression would obey it; rename it."
-        )
-    return name
