@@ -109,10 +109,11 @@ def regression_plans(size: TableSize, max_depth: int | None) -> tuple[Plan, ...]
         yield Plan(OneLeaf())
         if max_depth is not None:
             yield from (Plan(RandomTree(limit), setting) for setting in REGRESSION)
-        _, fast, _, sparse, _ = REGRESSION
+        slow, fast, _, sparse, _ = REGRESSION
         for depth, setting in ((2, sparse), (5, fast), (5, sparse)):
             yield Plan(RandomTree(min(depth, limit)), setting)
         if size.is_large:
+            yield Plan(RandomTree(min(5, limit)), slow)
             return
         deepest = LARGEST_CART if max_depth is None else limit
         small = size.n_rows < MANY_ROWS
