@@ -50,6 +50,14 @@ def test_one_value_far_away_does_not_spoil_a_column(value):
     assert r2(outlier(value)) > R2 - 0.04
 
 
+@pytest.mark.parametrize("n_rows", [60, 150, N])
+@pytest.mark.parametrize("value", [-1e4, 1e12, 1.7e308])
+def test_one_value_far_away_does_not_tilt_a_linear_leaf(n_rows, value):
+    target = 2 * X[:, 0] - X[:, 1]  # no noise: a line through the other rows has no error
+    fitted = DTSemNetRegressor(effort=0, max_depth=0, guard=False).fit(outlier(value)[:n_rows], target[:n_rows])
+    assert np.square(fitted.predict(X[N:]) - target[N:]).mean() < 0.005 * target.var()
+
+
 @pytest.mark.parametrize(
     "rows",
     [X + 1e9, X * 1000 + 1e15, X * 1e-310, X * 1e300, np.clip(X, -1.7, 1.7) * 1e308, X * [1e-300, 1.0, 1e290]],

@@ -139,7 +139,10 @@ def test_far_values_are_clipped_in_training_alone():
     scaled = scaling.apply(sample, np.float64)
     assert np.abs(scaled).max() < 25
     assert 0.5 < np.delete(scaled[:, 1], 3).std() < 1
-    assert scaling.apply(sample, np.float64, clips=False)[3, 1] < -1e299
+    assert scaling.apply(sample, np.float64, far="keep")[3, 1] < -1e299
+    scaled_for_leaves = scaling.apply(sample, np.float64, far="center")
+    assert scaled_for_leaves[3, 1] == 0
+    assert_array_equal(np.delete(scaled_for_leaves, 3, axis=0), np.delete(scaled, 3, axis=0))
     others = Scaling.of(sample_of(np.delete(sample.X, 1, axis=1)))
     assert_array_equal(scaling.center[[0, 2]], others.center)
     assert_array_equal(scaling.factor[[0, 2]], others.factor)

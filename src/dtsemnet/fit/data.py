@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -273,11 +273,20 @@ class Scaling:
         varies = self.factor > 0
         return np.where(varies, 1 / np.where(varies, self.factor, 1), 0.0)
 
-    def apply(self, sample: Sample, dtype: type = np.float32, *, clips: bool = True) -> Array:
-        """Copy the rows in training coordinates; without ``clips`` as the tree will read them."""
+    def apply(
+        self, sample: Sample, dtype: type = np.float32, *, far: Literal["clip", "center", "keep"] = "clip"
+    ) -> Array:
+        """Copy the rows in training coordinates.
+
+        Values beyond the limits are clipped, put to the center (0), or kept as the tree will read them. A split can
+        make use of a value that is clipped. A linear model cannot: one row at the limit would tilt it.
+        """
         scaled: Array = np.empty((len(sample), sample.X.shape[1]), dtype)
         for part, rows in sample.blocks():
-            scaled[part] = (_clipped(rows, self.limits if clips else None) - self.center) * self.factor
+            near = rows if far == "keep" else _clipped(rows, self.limits)
+            scaled[part] = (near - self.center) * self.factor
+            if far == "center" and self.limits is not None:
+                scaled[part][near != rows] = 0
         return scaled
 
     def fold(self, matrix: Array) -> tuple[Floats, Floats]:

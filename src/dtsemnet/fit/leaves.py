@@ -236,7 +236,7 @@ def update_leaves(tree: Tree, model: Floats, seen: Floats, sample: Sample, scali
 def _design(sample: Sample, scaling: Scaling, linear: bool) -> Floats:
     """Rows in training coordinates with a column of ones, or the ones alone."""
     ones = np.ones((len(sample), 1))
-    return np.hstack([scaling.apply(sample, np.float64), ones]) if linear else ones
+    return np.hstack([scaling.apply(sample, np.float64, far="center"), ones]) if linear else ones
 
 
 def _common_model(sample: Sample, scaling: Scaling, linear: bool, penalty: float) -> Floats:

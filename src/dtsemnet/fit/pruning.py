@@ -117,7 +117,7 @@ def regression_costs(scaling: Scaling, *, linear: bool) -> Costs:
         for number in range(tree.n_leaves):
             rows = sample.take(np.flatnonzero(leaf == number))
             ones = np.ones((len(rows), 1))
-            design = np.hstack([scaling.apply(rows, np.float64), ones]) if linear else ones
+            design = np.hstack([scaling.apply(rows, np.float64, far="center"), ones]) if linear else ones
             both = np.hstack([design, rows.y])
             moment[number] = (both * rows.weight[:, None]).T @ both / sample.weight.sum()
         nodes = np.concatenate([tree.topology.sums_below(moment), moment])

@@ -185,7 +185,7 @@ class RegressionTask(OurTask[RegressionParameters]):
         ones = np.ones((len(judges), 1))
         design = ones
         if self.problem.linear:
-            design = np.hstack([self.data.scaling.apply(judges, np.float64, clips=False), ones])
+            design = np.hstack([self.data.scaling.apply(judges, np.float64, far="keep"), ones])
         # A constant model is its last column alone.
         products = (np.einsum("nc,noc->no", design[:, -model.shape[2] :], model[leaf]) for model in models)
         return [np.clip(product, lower[leaf], upper[leaf]) for product in products]
