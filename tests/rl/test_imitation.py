@@ -10,7 +10,7 @@ from stable_baselines3 import DQN, PPO, SAC
 from stable_baselines3.common.vec_env import VecNormalize
 
 from dtsemnet import DTSemNetClassifier, DTSemNetRegressor
-from dtsemnet.rl import TreePolicy, imitate, viper
+from dtsemnet.rl import TreePolicy, evaluate, imitate, viper
 from dtsemnet.rl.imitation import _advice
 from rl.worlds import Echo, Sides, eight
 
@@ -37,24 +37,16 @@ def test_the_tree_does_what_the_teacher_does(teacher):
     assert ((model.tree.weight != 0).sum(axis=1) == 1).all()
 
 
-class Reflex:
-    """A teacher that knows what Echo wants."""
-
-    policy = None
-
-    def get_vec_normalize_env(self):
-        return None
-
-    def predict(self, x, deterministic):
-        return np.array([abs(x[0]), -x[1]]), None
+def reflex(X):
+    """The right answers in ``Echo``."""
+    return np.stack([np.abs(X[:, 0]), -X[:, 1]], axis=1)
 
 
 def test_continuous_actions_are_fitted_by_squared_error():
-    model = viper(Reflex(), Echo(), max_depth=6, n_rounds=2, n_steps=1000, n_episodes=3)
+    model = viper(reflex, Echo(), max_depth=6, n_rounds=2, n_steps=1000, n_episodes=3)
     X = np.random.default_rng(0).uniform(-1, 1, (1000, 2)).astype(np.float32)
-    wanted = np.stack([np.abs(X[:, 0]), -X[:, 1]], axis=1)
     # 64 boxes, about eight a side: errors are uniform in an eighth of each range.
-    assert np.square(model.predict(X) - wanted).mean() < 0.02
+    assert np.square(model.predict(X) - reflex(X)).mean() < 0.02
     assert model.tree.depth == 6
 
 
@@ -70,11 +62,10 @@ def test_an_oblique_student_imitates_in_raw_units(teacher):
 
 def test_linear_leaves_repeat_a_piecewise_linear_teacher():
     student = DTSemNetRegressor(max_depth=1, random_state=0)
-    model = imitate(Reflex(), Echo(), student, n_rounds=2, n_steps=1000, n_episodes=3)
+    model = imitate(reflex, Echo(), student, n_rounds=2, n_steps=1000, n_episodes=3)
     X = np.random.default_rng(0).uniform(-1, 1, (1000, 2)).astype(np.float32)
-    wanted = np.stack([np.abs(X[:, 0]), -X[:, 1]], axis=1)
     # One split at 0 would be exact; a hundredth of what 64 boxes of constants leave shows that it was nearly found.
-    assert np.square(model.predict(X) - wanted).mean() < 2e-4
+    assert np.square(model.predict(X) - reflex(X)).mean() < 2e-4
 
 
 def test_one_number_may_be_the_action():
@@ -85,8 +76,11 @@ def test_one_number_may_be_the_action():
             assert np.shape(action) == (1,)
             return super().step(np.append(action, 0.0))
 
-    world, narrow = Narrow(), Reflex()
-    narrow.predict = lambda x, deterministic: (np.array([0.5 * x[0]]), None)
+    world = Narrow()
+
+    def narrow(X):
+        return 0.5 * X[:, :1]
+
     student = DTSemNetRegressor(max_depth=1, random_state=0)
     model = imitate(narrow, world, student, n_rounds=2, n_steps=200, n_episodes=1)
     x = np.array([[0.5, 0.1], [-0.25, 0.3]])
@@ -115,7 +109,7 @@ def test_same_seed_same_tree(teacher):
 def test_a_choice_weighs_by_the_spread_of_its_values(teacher):
     q_agent = DQN("MlpPolicy", Sides(), buffer_size=100, device="cpu", seed=0)
     x = np.array([0.3, -0.2], np.float32)
-    action, weight = _advice(q_agent, True)(x)
+    action, weight = _advice(q_agent, Sides(), True)(x)
     values = q_agent.q_net(q_agent.policy.obs_to_tensor(x)[0]).detach().numpy()[0]
     assert action == values.argmax()
     assert weight == pytest.approx(values.max() - values.min())
@@ -126,7 +120,7 @@ def test_errors_name_the_way_out(teacher):
         viper(SAC("MlpPolicy", Echo(), buffer_size=1, device="cpu"), Sides())
     grid = Echo()
     grid.action_space = Box(-1.0, 1.0, (2, 2))
-    with pytest.raises(TypeError, match="actions Discrete or a Box of one axis"):
+    with pytest.raises(TypeError, match="Discrete actions or a Box of one axis"):
         viper(teacher, grid)
     with pytest.raises(ValueError, match="n_rounds, n_steps and n_episodes must be at least 1, got 0"):
         viper(teacher, Sides(), n_rounds=0)
@@ -137,4 +131,15 @@ def test_errors_name_the_way_out(teacher):
     ):
         imitate(teacher, Sides(), DTSemNetRegressor())
     with pytest.raises(TypeError, match="student must be a regressor for a Box of actions"):
-        imitate(Reflex(), Echo(), DTSemNetClassifier)
+        imitate(reflex, Echo(), DTSemNetClassifier)
+
+
+def test_a_function_and_a_tree_teach():
+    student = DecisionTreeClassifier(max_depth=4, random_state=0)
+    model = imitate(quadrants, Sides(), student, n_rounds=2, n_steps=300, n_episodes=2)
+    X = np.random.default_rng(0).uniform(-1, 1, (1000, 2)).astype(np.float32)
+    assert (model.predict(X) == quadrants(X)).mean() > 0.95
+    again = imitate(model, Sides(), student, n_rounds=2, n_steps=300, n_episodes=2)
+    assert (again.predict(X) == model.predict(X)).mean() > 0.95
+    assert np.mean(evaluate(again, Sides(), range(5))) > 9
+    assert evaluate(quadrants, Sides(), range(3)) == [10.0] * 3

@@ -17,10 +17,12 @@ from stable_baselines3.common.vec_env import VecNormalize
 from dtsemnet.arrays import Array
 from dtsemnet.rl.policies.actors import DiscreteActor
 from dtsemnet.rl.policies.sac import RegressionActor
+from dtsemnet.rl.spaces import check_actions, check_env
 from dtsemnet.tree import Model
 
 __all__ = [
-    "JUDGING_EPISODES", "JUDGING_SEEDS", "TEST_SEEDS", "Act", "EnvOrName", "act_by", "evaluate", "is_tree", "summary",
+    "JUDGING_EPISODES", "JUDGING_SEEDS", "TEST_SEEDS", "Act", "EnvOrName", "Policy", "act_by", "evaluate", "is_tree",
+    "summary",
 ]  # fmt: skip
 
 JUDGING_SEEDS = range(10_000, 11_000)
@@ -35,10 +37,12 @@ N_PARALLEL = 50
 EnvOrName = gym.Env[Any, Any] | str
 Act = Callable[[Array], Any]
 """From observations, one per row, to actions."""
+Policy = BaseAlgorithm | Model | Act
+"""An agent, a model, or a function of observations."""
 
 
 def evaluate(
-    policy: BaseAlgorithm | Model,
+    policy: Policy,
     env: EnvOrName,
     seeds: Iterable[int] = TEST_SEEDS,
     *,
@@ -48,14 +52,21 @@ def evaluate(
 
     Parameters
     ----------
-    policy : agent of stable-baselines3, or Model
-        The observations of an agent behind ``VecNormalize`` are normalised; a model reads them raw.
+    policy : agent of stable-baselines3, Model, or callable
+        The observations of an agent behind ``VecNormalize`` are normalised; a model reads them raw. A callable maps raw
+        observations, one per row, to actions.
     env : gymnasium.Env or str
         The raw environment, or its name. With a name the episodes are played side by side, which is much faster.
     seeds : iterable of int, default=TEST_SEEDS
         Seeds of the resets.
     vec_normalize : VecNormalize, optional
         Statistics for an agent that was loaded without its environment; a model has its own.
+
+    Notes
+    -----
+    An agent computes in float32, its tree in float64. Their actions agree to about 1e-7, but in a chaotic environment
+    (legged robots, say) such a difference grows from step to step, and single episodes may end with quite different
+    rewards. Compare means over many seeds there.
 
     Examples
     --------
@@ -65,6 +76,7 @@ def evaluate(
     >>> evaluate(agent, "CartPole-v1", range(5)) == evaluate(policy_tree(agent), "CartPole-v1", range(5))
     True
     """
+    check_env(env)
     all_seeds = list(seeds)
     if isinstance(env, str):
         # Without the checker, which looks at every step: it has checked the environment during training.
@@ -81,18 +93,26 @@ def evaluate(
     return rewards
 
 
-def act_by(policy: BaseAlgorithm | Model, env: gym.Env[Any, Any], vec_normalize: VecNormalize | None = None) -> Act:
+def act_by(policy: Policy, env: gym.Env[Any, Any], vec_normalize: VecNormalize | None = None) -> Act:
     """Make the function that gives the actions of a policy.
 
     The class names of a tree are the numbers of its actions; names that are not numbers stand for actions in order.
     """
     if isinstance(policy, Model):
+        check_actions(policy, env)
         shape, dtype, names = env.action_space.shape or (), env.action_space.dtype, policy.class_names
         if names is None:
             return lambda rows: policy.predict(rows.reshape(len(rows), -1)).astype(dtype).reshape(-1, *shape)
         numbered = all(isinstance(name, int) and not isinstance(name, bool) for name in names)
         actions = np.array(names if numbered else range(len(names)), dtype=dtype)[policy.tree.leaf_class]
         return lambda rows: actions[policy.apply(rows.reshape(len(rows), -1))]
+    if not isinstance(policy, BaseAlgorithm):
+        if not callable(policy):
+            raise TypeError(
+                f"policy must be an agent, a Model or a callable, got {type(policy).__name__}; "
+                "of a fitted estimator pass model_."
+            )
+        return policy
     normalize = policy.get_vec_normalize_env() if vec_normalize is None else vec_normalize
 
     def act(rows: Array) -> Any:

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 from stable_baselines3.common.base_class import BaseAlgorithm
-from stable_baselines3.common.preprocessing import is_image_space
 from stable_baselines3.common.torch_layers import FlattenExtractor
 from stable_baselines3.common.vec_env import VecNormalize
 
 from dtsemnet.rl.policies.actors import DiscreteActor
 from dtsemnet.rl.policies.sac import RegressionActor
+from dtsemnet.rl.spaces import check_observations
 from dtsemnet.tree import Column, Encoder, Identity, Model, Output, TanhScale, Tree
 
 __all__ = ["named_model", "policy_tree"]
@@ -71,11 +71,10 @@ def policy_tree(
             "train it with TreePolicy or TreeSACPolicy."
         )
     space, extractor = model.observation_space, policy.features_extractor_class
-    if not isinstance(space, spaces.Box) or (is_image_space(space) and policy.normalize_images):
-        raise TypeError(f"model must observe a Box of numbers, got {space}; flatten or scale it in the environment.")
+    check_observations(space, "policy_tree", is_scaled=policy.normalize_images)
     if extractor is not FlattenExtractor:
         raise TypeError(f"model must read its observation as it is, got the features of {extractor.__name__}.")
-    n_features = int(np.prod(space.shape))
+    n_features = int(np.prod(space.shape or ()))
     if feature_names is not None and len(feature_names) != n_features:
         raise ValueError(f"feature_names must hold {n_features} names, got {len(feature_names)}.")
     names = [f"x{j}" for j in range(n_features)] if feature_names is None else list(feature_names)

@@ -26,7 +26,8 @@ from stable_baselines3.common.policies import ActorCriticPolicy
 from stable_baselines3.dqn.policies import DQNPolicy
 
 from dtsemnet.arrays import Array
-from dtsemnet.rl.evaluation import Act, EnvOrName, act_by, evaluate
+from dtsemnet.rl.evaluation import Act, EnvOrName, Policy, act_by, evaluate
+from dtsemnet.rl.spaces import check_env, check_observations
 from dtsemnet.rl.training import Clock, Progress, Watch
 from dtsemnet.tree import Model, Tree
 
@@ -41,7 +42,7 @@ CART = (DecisionTreeClassifier, DecisionTreeRegressor)
 
 
 def imitate(
-    teacher: BaseAlgorithm,
+    teacher: Policy,
     env: EnvOrName,
     student: Any,
     *,
@@ -55,9 +56,10 @@ def imitate(
 
     Parameters
     ----------
-    teacher : agent of stable-baselines3
+    teacher : agent of stable-baselines3, Model, or callable
         A trained agent; for discrete actions PPO, A2C or DQN. If it was trained behind ``VecNormalize``, it must still
-        have that environment; the tree reads raw observations.
+        have that environment; the tree reads raw observations. A model, such as a larger tree, or a callable from raw
+        observations (one per row) to actions teaches too; then all steps weigh the same.
     env : gymnasium.Env or str
         The environment without normalisation, or its name; with a ``Box`` of observations, and ``Discrete`` actions or
         a ``Box`` of one axis. With a name the trees are evaluated faster.
@@ -92,10 +94,11 @@ def imitate(
         raise ValueError(
             f"n_rounds, n_steps and n_episodes must be at least 1, got {n_rounds}, {n_steps} and {n_episodes}."
         )
+    check_env(env)
     made = gym.make(env) if isinstance(env, str) else env
     discrete = _is_discrete(made)
     _check_student(student, discrete)
-    advise = _advice(teacher, discrete)
+    advise = _advice(teacher, made, discrete)
     act: Act | None = None
     steps: list[Lesson] = []
     best, best_reward, clock = None, -np.inf, Clock()
@@ -113,7 +116,7 @@ def imitate(
     return best
 
 
-def viper(teacher: BaseAlgorithm, env: EnvOrName, *, max_depth: int = 4, seed: int = 0, **options: Any) -> Model:
+def viper(teacher: Policy, env: EnvOrName, *, max_depth: int = 4, seed: int = 0, **options: Any) -> Model:
     """Distil an agent into an axis-aligned tree, grown by CART.
 
     Parameters
@@ -149,10 +152,9 @@ def _is_discrete(env: gym.Env[Any, Any]) -> bool:
     """Tell whether actions are ``Discrete`` or a ``Box``; refuse other environments."""
     actions = env.action_space
     known = isinstance(actions, spaces.Discrete | spaces.Box) and len(actions.shape or ()) <= 1
-    if not known or not isinstance(env.observation_space, spaces.Box):
-        raise TypeError(
-            f"env must have a Box of observations, and actions Discrete or a Box of one axis, got {actions}."
-        )
+    if not known:
+        raise TypeError(f"env must have Discrete actions or a Box of one axis, got {actions}.")
+    check_observations(env.observation_space, "imitate", is_scaled=False)
     return isinstance(actions, spaces.Discrete)
 
 
@@ -166,7 +168,10 @@ def _check_student(student: Any, discrete: bool) -> None:
         )
 
 
-def _advice(teacher: BaseAlgorithm, discrete: bool) -> Advice:
+def _advice(teacher: Policy, env: gym.Env[Any, Any], discrete: bool) -> Advice:
+    if not isinstance(teacher, BaseAlgorithm):
+        act = act_by(teacher, env)
+        return lambda x: (act(np.asarray(x)[np.newaxis])[0], 1.0)
     policy: Any = teacher.policy
     normalize = teacher.get_vec_normalize_env()
     if discrete and not isinstance(policy, ActorCriticPolicy | DQNPolicy):

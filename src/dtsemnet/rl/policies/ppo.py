@@ -17,6 +17,7 @@ from stable_baselines3.common.type_aliases import Schedule
 from torch import Tensor
 
 from dtsemnet.rl.policies.actors import DiscreteActor, TreeActor
+from dtsemnet.rl.spaces import check_observations
 
 __all__ = ["ActorPolicy", "TreePolicy", "critic_layers"]
 
@@ -60,6 +61,7 @@ class ActorPolicy(ActorCriticPolicy):
                 f"{type(self).__name__} needs Discrete actions, got {action_space}; "
                 "for a Box of actions take TreeSACPolicy with TopKSAC."
             )
+        check_observations(observation_space, type(self).__name__, is_scaled=kwargs.get("normalize_images", True))
         self.actor_kwargs = dict(actor_kwargs or {})
         super().__init__(observation_space, action_space, lr_schedule, critic_layers(net_arch, "vf"), **kwargs)
 

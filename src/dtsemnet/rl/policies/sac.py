@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from dtsemnet.nn import DTSemNet, LinearLeaves, LinearSplits, Selector, Splits, TopK, decode
 from dtsemnet.nn.logits import leaf_logits
 from dtsemnet.rl.policies.ppo import critic_layers
+from dtsemnet.rl.spaces import check_observations
 from dtsemnet.tree import Tree
 
 __all__ = ["LOG_STD_MAX", "LOG_STD_MIN", "SAFETY", "RegressionActor", "TreeSACPolicy", "draw_squashed"]
@@ -147,6 +148,12 @@ class TreeSACPolicy(SACPolicy):
     ) -> None:
         if max_depth < 1:
             raise ValueError(f"max_depth must be at least 1, got {max_depth}.")
+        if not isinstance(action_space, spaces.Box):
+            raise TypeError(
+                f"TreeSACPolicy needs a Box of actions, got {action_space}; "
+                "for Discrete actions take TreePolicy with PPO."
+            )
+        check_observations(observation_space, "TreeSACPolicy", is_scaled=kwargs.get("normalize_images", True))
         self.tree_kwargs = {"max_depth": max_depth, "selector": selector, "splits": splits, "leaves": leaves}
         super().__init__(observation_space, action_space, lr_schedule, critic_layers(net_arch, "qf"), **kwargs)
 
