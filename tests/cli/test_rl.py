@@ -99,6 +99,20 @@ def test_evaluate_needs_the_environment_if_the_file_does_not_state_it(here: Run,
     assert here("rl", "evaluate", bare, "--env", "cartpole", "--episodes", 3).stdout == same
 
 
+def test_shrink_writes_a_policy_that_acts_as_the_figures_say(here: Run, tmp_path: Path) -> None:
+    out, picture = tmp_path / "small.json", tmp_path / "curve.svg"
+    sizes = ["--leaves", 2, "--rounds", 1, "--steps", 100, "--episodes", 3]
+    done = here("rl", "shrink", FOLDER, "--out", out, "--plot", picture, *sizes, "--json")
+    figures = done.json()
+    assert figures["environment"] == "CartPole-v1"
+    assert figures["chosen"] in [one["leaves"] for one in figures["candidates"]]
+    assert "2 of 2" in done.stderr
+    assert picture.read_bytes().startswith(b"<?xml")
+    assert "CartPole-v1, 2 episodes" in here("rl", "evaluate", out, "--episodes", 2).stdout
+    assert "add --force" in here("rl", "shrink", FOLDER, "--out", out, *sizes, code=1).stderr
+    assert "chosen" in here("rl", "shrink", FOLDER, "--out", out, *sizes, "--force").stdout
+
+
 def test_show_names_features_and_actions_and_draws(here: Run, tmp_path: Path) -> None:
     done = here("rl", "show", FOLDER, "--plot", tmp_path / "policy.svg")
     assert "pole angle" in done.stdout

@@ -6,8 +6,9 @@ the library.
 
 - ``policies``: the actors and policies, for PPO and for SAC.
 - ``algorithms``: ``LeanPPO``, ``LeanSAC`` and ``TopKSAC``, with their compiled kernels.
-- ``extraction``, ``evaluation``, ``imitation``, ``annealing``: an agent as a tree, its rewards, trees that imitate an
-  agent, and settings that change while it learns.
+- ``extraction``, ``evaluation``, ``imitation``, ``shrinking``, ``annealing``: an agent as a tree, its rewards, trees
+  that imitate an agent, the smallest tree that is as good, and settings that change while it learns.
+- ``spaces``: which environments a tree can act in.
 - ``training``, ``checkpoints``, ``runs``: training with a record, resumed after a kill, and loading what was kept.
 - ``recipes``, ``environments``: agents built from settings in TOML files.
 - ``film``: an episode as a GIF or MP4, with the tree beside it.
@@ -34,9 +35,11 @@ from dtsemnet.rl.imitation import imitate, viper
 from dtsemnet.rl.policies.actors import DiscreteActor, TreeActor
 from dtsemnet.rl.policies.ppo import ActorPolicy, TreePolicy
 from dtsemnet.rl.policies.sac import RegressionActor, TreeSACPolicy
+from dtsemnet.rl.shrinking import Shrunk, shrink
 from dtsemnet.rl.training import train
 
 __all__ = [
     "TreePolicy", "AnnealPooling", "TreeSACPolicy", "TopKSAC", "AnnealEntropy", "LeanPPO", "LeanSAC", "policy_tree",
-    "train", "evaluate", "render", "imitate", "viper", "ActorPolicy", "DiscreteActor", "TreeActor", "RegressionActor",
+    "train", "evaluate", "render", "imitate", "viper", "shrink", "Shrunk", "ActorPolicy", "DiscreteActor", "TreeActor",
+    "RegressionActor",
 ]  # fmt: skip

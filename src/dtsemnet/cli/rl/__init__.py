@@ -22,10 +22,11 @@ EXAMPLES = """
 dtsemnet rl train CartPole-v1 --depth 4 --seed 1
 dtsemnet rl evaluate runs/rl/CartPole-v1/dtsemnet/1
 dtsemnet rl show runs/rl/CartPole-v1/dtsemnet/1
+dtsemnet rl shrink runs/rl/CartPole-v1/dtsemnet/1 --out small.json
 dtsemnet rl render runs/rl/CartPole-v1/dtsemnet/1 --out cartpole.gif
 """
 
-VERBS = {verb: f"dtsemnet.cli.rl.{verb}" for verb in ("train", "evaluate", "show", "render")}
+VERBS = {verb: f"dtsemnet.cli.rl.{verb}" for verb in ("train", "evaluate", "show", "shrink", "render")}
 """Module of each verb of ``rl``, in the order of the help."""
 
 RUNS = Path("runs/rl")
