@@ -9,6 +9,7 @@ from dtsemnet.verify.proof.exploration import Exploration, Proof, Reachability, 
 from dtsemnet.verify.questions.audit import Report, Statement, audit
 from dtsemnet.verify.questions.counterfactual import Counterfactual, Counterfactuals, counterfactual
 from dtsemnet.verify.questions.equivalence import Difference, Disagreement, difference, equivalent
+from dtsemnet.verify.questions.independent import Flips, Independent, find_flips, independent
 from dtsemnet.verify.questions.jump import Jump, largest_jump
 from dtsemnet.verify.questions.monotone import Monotone, monotone
 from dtsemnet.verify.questions.output_bounds import Extreme, OutputBounds, lipschitz, output_bounds
@@ -20,6 +21,6 @@ __all__ = [
     "Domain", "Exploration", "explore", "Reachability", "Answer", "Verdict", "Proof", "reachable_leaves",
     "prune_unreachable", "possible_classes", "never", "Robustness", "Certified", "robustness", "certify",
     "Counterfactual", "Counterfactuals", "counterfactual", "OutputBounds", "Extreme", "output_bounds", "lipschitz",
-    "Jump", "largest_jump", "Difference", "Disagreement", "difference", "equivalent", "Monotone", "monotone",
-    "Simplified", "simplify", "Report", "Statement", "audit",
+    "Independent", "independent", "Flips", "find_flips", "Jump", "largest_jump", "Difference", "Disagreement",
+    "difference", "equivalent", "Monotone", "monotone", "Simplified", "simplify", "Report", "Statement", "audit",
 ]  # fmt: skip

@@ -1,0 +1,351 @@
+"""Does the answer depend on some columns, all else equal?
+
+A violation is a pair of rows of the domain that differ in these columns alone and have different answers: two
+applicants who differ in nothing but their sex, and one is refused. All pairs of rows are the rows of a wider domain
+(:mod:`dtsemnet.verify.proof.row_pairs`), on which pairs of leaves with different answers are explored. If none can be
+reached, the answer is independent of the columns.
+
+A model that is not may still treat most rows alike. :func:`find_flips` asks the same about each row of a table: the
+other columns are held at their values, and the tree is explored on what is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dtsemnet.arrays import Array, Bools, Floats
+from dtsemnet.tree import Model
+from dtsemnet.verify.proof.binding import bind
+from dtsemnet.verify.proof.certificates import Polytope
+from dtsemnet.verify.proof.decision import is_small, points_that_arrive
+from dtsemnet.verify.proof.domain import Domain, Name
+from dtsemnet.verify.proof.encoded_domain import EncodedDomain, table_rows
+from dtsemnet.verify.proof.exploration import Proof, Reachability, explore_leaves
+from dtsemnet.verify.proof.leaf_pairs import (
+    Line,
+    answers,
+    check_tolerance,
+    largest_gap,
+    line_range,
+    lines_of,
+    outputs,
+)
+from dtsemnet.verify.proof.row_pairs import Change, ChangedCuts, PairCuts, RowPairs, read_change
+from dtsemnet.verify.proof.time_limits import Deadline
+from dtsemnet.verify.questions.reachability import AnswerStatus
+
+__all__ = ["FlipStatus", "Flips", "Independent", "find_flips", "independent"]
+
+FlipStatus = Literal["flips", "keeps", "undecided"]
+
+
+@dataclass(frozen=True)
+class Independent:
+    """Yes with proofs, no with two rows, or undecided."""
+
+    status: AnswerStatus
+    first: Array | None = None
+    """A row; ``second`` differs from it in the columns alone and has another answer."""
+    second: Array | None = None
+    proofs: tuple[Proof, ...] = ()
+    margin: float = 0.0
+    """For an undecided regressor: answers differ by no more than this."""
+
+    def __bool__(self) -> bool:
+        return self.status == "yes"
+
+
+@dataclass(frozen=True, eq=False)
+class Flips:
+    """Which rows of a table a change of some columns would give another answer."""
+
+    status: NDArray[np.str_]
+    """A ``FlipStatus`` per row: "flips", "keeps" or "undecided"."""
+    points: tuple[Array | None, ...]
+    """For each row that flips, the changed row."""
+    proofs: tuple[tuple[Proof, ...], ...]
+    """For each row that keeps its answer, why no changed row gets another one."""
+
+    @property
+    def lower(self) -> float:
+        """Certified: at least this share of the rows flips."""
+        return float((self.status == "flips").mean())
+
+    @property
+    def upper(self) -> float:
+        """Certified: at most this share of the rows flips."""
+        return float((self.status != "keeps").mean())
+
+    def __str__(self) -> str:
+        undecided = int((self.status == "undecided").sum())
+        more = f", {undecided} undecided" if undecided else ""
+        return f"{self.lower:.1%} of {len(self.status)} rows flip{more}"
+
+
+def independent(
+    tree: Any,
+    columns: Name | Sequence[Name],
+    domain: Domain,
+    *,
+    by: float | Mapping[Name, float] | None = None,
+    tolerance: float = 0.0,
+    time_limit: float | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Independent:
+    """Prove that the answer does not depend on some columns, or find two rows that differ in nothing else.
+
+    Parameters
+    ----------
+    tree : Tree, Model or fitted estimator
+        For a classifier the answer is the class, for a regressor all outputs before an output map.
+    columns : int or str, or a sequence of them
+        The columns that may change together: numbers or categories. All others are the same in both rows, missing or
+        not.
+    domain : Domain
+        Both rows lie in it.
+    by : float, or mapping of column to float, optional
+        Columns of numbers change by this at most; a value that is missing stays missing, unless the model reads it as a
+        number. By default, and for columns of categories always, any change within the domain counts.
+    tolerance : float, default=0.0
+        Outputs of a regressor that lie no farther apart are the same answer.
+    time_limit : float, optional
+        Seconds; the answer is undecided if pairs of leaves are left at the end.
+    progress : callable, optional
+        Called with the pairs of leaves done and all pairs whose answers differ.
+
+    Examples
+    --------
+    >>> from dtsemnet.tree import Topology, Tree
+    >>> tree = Tree(Topology.complete(1), [[1.0, 0.5]], [-2.0], [[1, 0], [0, 1]], class_names=["no", "yes"],
+    ...             feature_names=["income", "age"])
+    >>> found = independent(tree, "age", Domain(0.0, 10.0))
+    >>> found.status, tree.predict(np.stack([found.first, found.second]))
+    ('no', array(['no', 'yes'], dtype='<U3'))
+    >>> independent(tree, "age", Domain([3, 0], [10, 10])).status
+    'yes'
+    """
+    check_tolerance(tolerance)
+    model, deadline = Model.of(tree), Deadline(time_limit)
+    change = read_change(model, columns, by)
+    base = bind(model, domain, deadline=deadline)
+    if not _can_change(base, change):
+        return Independent("yes")  # the tree sees one value in these columns
+    cuts = PairCuts(RowPairs.of(base, change))
+    if model.tree.coef is not None:
+        listed = _by_listing(cuts.pairs, tolerance)
+        if listed is not None:
+            return listed
+    lines = [lines_of(model.tree, o, base.lower, base.upper) for o in range(_n_lines(model))]
+    is_flat = not any(line.coef.any() for row in lines for line in row)
+    differ = _may_differ(cuts.pairs, lines, tolerance)
+    explored = explore_leaves(cuts, differ, stop_at_first=is_flat, deadline=deadline, progress=progress)
+    return _conclude(cuts, explored, lines, tolerance, deadline)
+
+
+def find_flips(
+    tree: Any,
+    X: Any,
+    columns: Name | Sequence[Name],
+    domain: Domain,
+    *,
+    by: float | Mapping[Name, float] | None = None,
+    tolerance: float = 0.0,
+    n_jobs: int | None = None,
+    time_limit: float | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Flips:
+    """Find the rows of a table that would have another answer if some of their columns were different.
+
+    Parameters
+    ----------
+    tree, columns, domain, by, tolerance
+        As in :func:`independent`.
+    X : array_like of shape (n_samples, n_columns), or data frame
+        Rows of the domain.
+    n_jobs : int, optional
+        Processes of joblib.
+    time_limit : float, optional
+        Seconds for all rows; rows left at the end are undecided.
+    progress : callable, optional
+        Called with the number of rows done and of all rows.
+
+    Examples
+    --------
+    >>> from dtsemnet.tree import Topology, Tree
+    >>> tree = Tree(Topology.complete(1), [[1.0, 0.5]], [-2.0], [[1, 0], [0, 1]], class_names=["no", "yes"])
+    >>> found = find_flips(tree, [[1.0, 1.0], [3.0, 1.0]], 1, Domain(0.0, 10.0))
+    >>> print(found)
+    50.0% of 2 rows flip
+    >>> found.points[0][0], found.points[0][1] > 2
+    (np.float64(1.0), np.True_)
+    """
+    from joblib import Parallel, delayed
+
+    check_tolerance(tolerance)
+    model, deadline = Model.of(tree), Deadline(time_limit)
+    change, rows = read_change(model, columns, by), table_rows(model, X)
+    if not len(rows):
+        raise ValueError("X must hold at least one row, got none.")
+    base = bind(model, domain, deadline=deadline)
+    for i, row in enumerate(rows):
+        base.require(row, f"row {i} of X")
+    jobs = (delayed(_flip)(base, row, change, tolerance, deadline) for row in rows)
+    done: list[tuple[FlipStatus, Array | None, tuple[Proof, ...]]] = []
+    for outcome in Parallel(n_jobs=n_jobs, return_as="generator")(jobs):
+        done.append(outcome)
+        if progress is not None:
+            progress(len(done), len(rows))
+    status, points, proofs = zip(*done)
+    return Flips(np.array(status), tuple(points), tuple(proofs))
+
+
+def _flip(
+    base: EncodedDomain, row: Array, change: Change, tolerance: float, deadline: Deadline
+) -> tuple[FlipStatus, Array | None, tuple[Proof, ...]]:
+    """Whether one row has another answer after a change."""
+    model, cuts = base.model, ChangedCuts(base, row, change)
+    encoded, tree = cuts.encoded, model.tree
+    if not (encoded.lower < encoded.upper).any():
+        return "keeps", None, ()
+    answer = answers(model, row[None])[0]
+    if tree.is_classifier:
+        differ, lines = tree.leaf_class != tree.leaf_class[encoded.leaf_of(row)], []
+    else:
+        lines = [lines_of(tree, o, encoded.lower, encoded.upper) for o in range(tree.n_outputs)]
+        low, high = _ranges(lines, encoded)
+        differ = (np.maximum(high - answer, answer - low) > tolerance).any(axis=1)
+    is_flat = not any(line.coef.any() for one in lines for line in one)
+    explored = explore_leaves(cuts, np.asarray(differ), stop_at_first=is_flat, deadline=deadline)
+
+    def differs(other: Array) -> bool:
+        return bool((np.abs(answers(model, other[None])[0] - answer) > tolerance).any())
+
+    open_ = False
+    for leaf, verdict in enumerate(explored.verdicts):
+        if verdict.status in ("unreachable", "not asked"):
+            continue
+        if verdict.witness is not None and (is_flat or differs(verdict.witness)):
+            return "flips", verdict.witness, ()
+        if is_flat or deadline.is_over:
+            open_ = True
+            continue
+        polytope = cuts.polytope(explored.regions[leaf])
+        before = [Line(np.zeros(tree.n_features), float(value)) for value in answer]
+        for one, old in zip(lines, before):
+            for first, second in permutations((one[leaf], old)):
+                gap = largest_gap(encoded, polytope, first, second, enough=tolerance)
+                if gap.upper <= tolerance:
+                    continue
+                known = None if verdict.witness is None else encoded.encode(verdict.witness)
+                point = encoded.find_row_near(gap.points, polytope, differs, known)
+                if point is not None:
+                    return "flips", point, ()
+                open_ = True
+    return ("undecided", None, ()) if open_ else ("keeps", None, _proofs(explored))
+
+
+def _can_change(base: EncodedDomain, change: Change) -> bool:
+    parts = (base.model.encoder.features_of_column[j] for j in change.columns)
+    return any((base.lower[part] < base.upper[part]).any() for part in parts)
+
+
+def _n_lines(model: Model) -> int:
+    """Outputs that are compared: none of a classifier, whose classes are."""
+    return 0 if model.is_classifier else model.tree.n_outputs
+
+
+def _ranges(lines: list[list[Line]], encoded: EncodedDomain) -> tuple[Floats, Floats]:
+    """The least and the largest answer of each leaf on a box, shape (n_leaves, n_outputs)."""
+    ends = np.array([[line_range(line, encoded.lower, encoded.upper) for line in one] for one in lines])
+    return ends[:, :, 0].T, ends[:, :, 1].T
+
+
+def _may_differ(pairs: RowPairs, lines: list[list[Line]], tolerance: float) -> Bools:
+    """Pairs of leaves whose answers may differ: ``(a, b)`` with ``a <= b``, since rows can be exchanged."""
+    tree = pairs.base.model.tree
+    if tree.is_classifier:
+        return np.asarray(np.triu(tree.leaf_class[:, None] != tree.leaf_class[None], 1).ravel())
+    low, high = _ranges(lines, pairs.base)
+    apart = (high[:, None] - low[None] > tolerance) | (high[None] - low[:, None] > tolerance)
+    differ: Bools = np.asarray(apart.any(axis=-1))
+    moving = pairs.second_features != np.arange(len(pairs.second_features))
+    for leaf in range(tree.n_leaves):  # in one leaf, an affine function that reads none of the columns
+        differ[leaf, leaf] &= any(one[leaf].coef[moving].any() for one in lines)
+    return np.asarray(np.triu(differ).ravel())
+
+
+def _by_listing(pairs: RowPairs, tolerance: float) -> Independent | None:
+    """Compare all pairs of a small domain; None if there are too many, or if a row cannot be written."""
+    whole = Polytope(pairs.rows, pairs.bound, pairs.lower, pairs.upper)
+    if not is_small(pairs, whole):
+        return None
+    Z = points_that_arrive(pairs, whole, lambda points: np.ones(len(points), dtype=bool))
+    if not len(Z):
+        return None
+    first, second = (outputs(pairs.base.model.tree, features) for features in pairs.features_of_rows(Z))
+    differ = np.flatnonzero((np.abs(first - second) > tolerance).any(axis=1))
+    for k in differ.tolist():
+        row = pairs.row(Z[k])
+        if pairs.contains(row) and _pair_differs(pairs, row, tolerance):
+            return Independent("no", *pairs.two_rows(row))
+    return None if len(differ) else Independent("yes")
+
+
+def _pair_differs(pairs: RowPairs, row: Array, tolerance: float) -> bool:
+    first, second = answers(pairs.base.model, np.stack(pairs.two_rows(row)))
+    return bool((np.abs(first - second) > tolerance).any())
+
+
+def _conclude(
+    cuts: PairCuts, explored: Reachability, lines: list[list[Line]], tolerance: float, deadline: Deadline
+) -> Independent:
+    """For every pair of leaves that can be reached or may be: do the answers differ, and by how much at most?"""
+    pairs, is_undecided, margin = cuts.pairs, False, 0.0
+    tree = pairs.base.model.tree
+    for pair, verdict in enumerate(explored.verdicts):
+        if verdict.status in ("unreachable", "not asked"):
+            continue
+        is_shown = verdict.witness is not None
+        if is_shown and (tree.is_classifier or _pair_differs(pairs, verdict.witness, tolerance)):  # type: ignore[arg-type]
+            return Independent("no", *pairs.two_rows(verdict.witness))  # type: ignore[arg-type]
+        a, b = divmod(pair, tree.n_leaves)
+        if tree.is_classifier:
+            is_undecided = True
+            continue
+        for one in lines:
+            first, second = _on_pairs(pairs, one[a], one[b])
+            for more, less in permutations((first, second)):
+                if deadline.is_over:
+                    ends = [line_range(line, pairs.lower, pairs.upper) for line in (more, less)]
+                    margin = max(margin, ends[0][1] - ends[1][0])
+                    continue
+                polytope = cuts.polytope(explored.regions[pair])
+                gap = largest_gap(pairs, polytope, more, less, enough=tolerance)
+                if gap.upper <= tolerance:
+                    continue
+                known = None if verdict.witness is None else pairs.encode(verdict.witness)
+                row = pairs.find_row_near(gap.points, polytope, lambda row: _pair_differs(pairs, row, tolerance), known)
+                if row is not None:
+                    return Independent("no", *pairs.two_rows(row))
+                margin = max(margin, gap.upper)
+    is_undecided |= margin > tolerance
+    return Independent("undecided" if is_undecided else "yes", proofs=_proofs(explored), margin=margin)
+
+
+def _on_pairs(pairs: RowPairs, before: Line, after: Line) -> tuple[Line, Line]:
+    """The answers of two leaves as functions of a pair of rows."""
+    first, second = np.zeros(len(pairs.lower)), np.zeros(len(pairs.lower))
+    first[: len(before.coef)] = before.coef
+    second[pairs.second_features] = after.coef
+    return before._replace(coef=first), after._replace(coef=second)
+
+
+def _proofs(explored: Reachability) -> tuple[Proof, ...]:
+    proofs = {id(verdict.proof): verdict.proof for verdict in explored.verdicts if verdict.proof is not None}
+    return tuple(proofs.values())
