@@ -133,3 +133,17 @@ def test_codes_that_fit_read_as_categories_are_no_range_of_numbers(run: Run) -> 
     )
     assert "never 'review': proved" in held.stdout
     assert f"{int((code != 1).sum())} more rows lie outside the domain" in held.stdout
+
+
+def test_dependence_on_a_column_fails_the_command_and_flips_are_counted(run: Run) -> None:
+    near = ("--box", "a=0:1", "--box", "b=0:0.25")
+    assert "never changes the answer: proved" in run("verify", "@bare.json", *near, "--independent", "a").stdout
+    done = run("verify", "@bare.json", *BARE, "--independent", "b=0.5", "--independent", "a,b", code=1)
+    assert "changing b by at most 0.5 alone never changes the answer: wrong" in done.stdout
+    assert "changing a and b alone" in done.stderr
+    table = run("verify", "@people.json", "--data", "@people.csv", "--independent", "city", "--json", code=1)
+    (found,) = table.json()["flips"]
+    assert found["change"] == "city"
+    assert 0 <= found["at least"] <= found["at most"] <= 1
+    assert "a number" in run("verify", "@bare.json", *BARE, "--independent", "b=x", code=1).stderr
+    assert "is no column" in run("verify", "@bare.json", *BARE, "--independent", "c", code=1).stderr

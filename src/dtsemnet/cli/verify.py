@@ -31,6 +31,7 @@ dtsemnet verify model.json --data data.csv
 dtsemnet verify model.json --data data.csv --epsilon 0.01 --epsilon 0.1 --out report.md
 dtsemnet verify model.json --box age=18:30 --box income=0:20000 --never grant
 dtsemnet verify model.json --data data.csv --fix sex=2 --monotone age --output high
+dtsemnet verify model.json --data data.csv --independent sex --independent age=1
 """
 
 
@@ -64,6 +65,14 @@ def run(
     monotone: Annotated[
         list[str] | None, typer.Option(help="Prove that raising this column never lowers the output.", metavar="COLUMN")
     ] = None,
+    independent: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Prove that changing this column alone, or columns with commas between them, never changes the "
+            "answer, and count the rows that it would flip; with an amount, by that at most.",
+            metavar="COLUMN[=AMOUNT]",
+        ),
+    ] = None,
     output: Annotated[
         str | None, typer.Option(help="Class or number of the output that --monotone is about.", metavar="NAME")
     ] = None,
@@ -80,7 +89,7 @@ def run(
     A proof covers every input of the domain, as the model runs in floating point. The domain is the range of the
     table, with its categories and missing values, or what [bold]--box[/] says.
 
-    Exit code 1 if a statement of [bold]--never[/] or [bold]--monotone[/] is not proved.
+    Exit code 1 if a statement of [bold]--never[/], [bold]--monotone[/] or [bold]--independent[/] is not proved.
     """
     check_output(out, force=force)
     check_output(page, force=force, what="--page")
@@ -92,12 +101,13 @@ def run(
     table = None if data is None else loaded.read(data, target=target, guess=True)
     if epsilon and table is None:
         raise ValueError("--epsilon needs rows to certify; add --data FILE.")
-    X, y = _some_rows(table, max_rows) if table is not None and epsilon else (None, None)
+    X, y = _some_rows(table, max_rows) if table is not None and (epsilon or independent) else (None, None)
     content = loaded.model
     report = audit(
         content, _domain(content, table, box or [], fix or [], integer or [], margin), X, y, epsilon=epsilon or (),
         norm=norm, never_output=[_label(content, name, "--never") for name in never or ()],
         monotone_in=[_column(content, name, "--monotone").name for name in monotone or ()],
+        independent_of=[_change(content, text) for text in independent or ()],
         output=None if output is None else _label(content, output, "--output"), time_limit=time_limit,
     )  # fmt: skip
     if out is not None:
@@ -173,6 +183,20 @@ def _column(model: Model, name: str, option: str) -> Column:
     return columns[name]
 
 
+def _change(model: Model, text: str) -> dict[int | str, float | None]:
+    """Read columns that may change, each with the amount by which it changes at most."""
+    names = [column.name for column in model.encoder.columns]
+    change: dict[int | str, float | None] = {}
+    for part in [text] if text in names else text.split(","):
+        name, sign, amount = (part, "", "") if part in names else part.rpartition("=")
+        column = _column(model, name if sign else part, "--independent").name
+        try:
+            change[column] = float(amount) if sign else None
+        except ValueError:
+            raise ValueError(f"--independent must read COLUMN=AMOUNT with a number, got {part!r}.") from None
+    return change
+
+
 def _label(model: Model, name: str, option: str) -> Any:
     """Read the class that is written like this, or the number of an output."""
     if model.class_names is not None:
@@ -222,6 +246,10 @@ def _figures(model: Path, report: Report) -> dict[str, Any]:
             for rows in report.certified
         ],
         "rows outside the domain": report.n_outside,
+        "flips": [
+            {"change": change, "rows": len(found.status), "at least": found.lower, "at most": found.upper}
+            for change, found in report.flips
+        ],
         "statements": [vars(claim) for claim in report.statements],
     }
 
@@ -248,12 +276,14 @@ def _show(model: Path, report: Report) -> None:
     else:
         rows = [[name, *ends] for name, ends in zip(_names(report), ends_of_outputs)]
         columns(["output", "least", "largest", "never below", "never above"], rows)
-    if report.certified or report.statements:
+    if report.certified or report.statements or report.flips:
         say()
     for outcome in report.certified:
         say(str(outcome))
     if report.n_outside:
         say(f"{report.n_outside} more rows lie outside the domain and were left out")
+    for change, found in report.flips:
+        say(f"changing {change}: {found}")
     for claim in report.statements:
         verdict = {"yes": "proved", "no": "wrong", "undecided": "undecided"}[claim.status]
         say(f"{claim.text}: {verdict} ({claim.shown_by})")

@@ -79,3 +79,21 @@ def test_one_exploration_serves_the_whole_audit(explorations):
     assert report.leaves.unreachable == reachable_leaves(tree, domain).unreachable
     assert [str(bounds) for bounds in report.outputs] == [str(bounds) for bounds in output_bounds(tree, domain)]
     assert explorations == [tree] * 7
+
+
+def test_independence_is_stated_and_rows_that_would_flip_are_counted():
+    tree = Tree(
+        Topology.complete(1), [[1.0, -1.0]], [-1.5], [[0.9, 0.1], [0.2, 0.8]],
+        class_names=["no", "yes"], feature_names=["income", "debt"],
+    )  # fmt: skip
+    X = [[0.0, 0.5], [3.0, 1.0], [9.0, 0.0]]
+    report = audit(tree, Domain(0, 4), X, independent_of=["debt", {"debt": 0.25}, ["income", "debt"]])
+    assert [said.status for said in report.statements] == ["no", "no", "no"]
+    assert report.n_outside == 1
+    assert [change for change, _ in report.flips] == ["debt", "debt by at most 0.25", "income and debt"]
+    assert [found.lower for _, found in report.flips] == [0.5, 0.0, 1.0]
+    text = report.to_markdown()
+    assert "| changing debt alone never changes the answer | no | `income = " in text
+    assert "- debt by at most 0.25: 0.0% of 2 rows flip" in text
+    assert "Rows outside the domain, which were left out: 1." in text
+    assert audit(tree, Domain(0, 1), independent_of=["debt"]).statements[0].status == "yes"

@@ -41,7 +41,7 @@ from dtsemnet.tree import Model, Tree
 from dtsemnet.tree.doubles import double_at, rank_of
 from dtsemnet.verify.proof.binding import bind
 from dtsemnet.verify.proof.certificates import Polytope
-from dtsemnet.verify.proof.decision import Cases, check_cases, decide_polytope, n_certificates
+from dtsemnet.verify.proof.decision import Cases, check_cases, decide_polytope, is_small, n_certificates
 from dtsemnet.verify.proof.domain import Domain
 from dtsemnet.verify.proof.encoded_domain import EncodedDomain
 from dtsemnet.verify.proof.time_limits import Deadline
@@ -521,12 +521,15 @@ def leaves_below(tree: Tree, node: int) -> range:
 
 
 def _draw_witnesses(encoded: EncodedDomain) -> dict[int, Array]:
-    """Witnesses from random points, half of them on a coarse grid, which holds ties and corners."""
+    """Witnesses from all of a few points, or from random ones, half of them on a grid, which holds ties and corners."""
     rng = np.random.default_rng(0)
     d = len(encoded.lower)
-    share = rng.random((min(N_DRAWS, max(64, 2_000_000 // max(d, 1))), d))
-    share[::2] = np.round(share[::2] * 4) / 4
-    Z = encoded.snap(encoded.lower + share * (encoded.upper - encoded.lower), encoded.lower, encoded.upper)
+    if is_small(encoded, Polytope(encoded.rows, encoded.bound, encoded.lower, encoded.upper)):
+        Z = encoded.points(encoded.lower, encoded.upper)
+    else:
+        share = rng.random((min(N_DRAWS, max(64, 2_000_000 // max(d, 1))), d))
+        share[::2] = np.round(share[::2] * 4) / 4
+        Z = encoded.snap(encoded.lower + share * (encoded.upper - encoded.lower), encoded.lower, encoded.upper)
     Z = Z[(encoded.bound >= Z @ encoded.rows.T).all(axis=1)]
     rows = [encoded.row(Z[i]) for i in np.unique(encoded.model.tree.apply(Z), return_index=True)[1]]
     return {encoded.leaf_of(row): row for row in rows if encoded.contains(row)}

@@ -5,7 +5,7 @@ The tree is explored once; all statements about its leaves, classes and outputs 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from dtsemnet.verify.proof.encoded_domain import EncodedDomain, column_number, t
 from dtsemnet.verify.proof.exploration import Exploration, LeafStatus, Reachability, Verdict, explore
 from dtsemnet.verify.proof.readings import Reading
 from dtsemnet.verify.proof.wording import end_text, row_text, value_text
+from dtsemnet.verify.questions.independent import Flips, find_flips, independent
 from dtsemnet.verify.questions.monotone import monotone
 from dtsemnet.verify.questions.output_bounds import OutputBounds, output_bounds
 from dtsemnet.verify.questions.reachability import AnswerStatus, class_verdicts, never
@@ -50,7 +51,9 @@ class Report:
     certified: tuple[Certified, ...] = ()
     statements: tuple[Statement, ...] = ()
     n_outside: int = 0
-    """Rows that were to be certified, but lie outside the domain."""
+    """Rows that were to be looked at, but lie outside the domain."""
+    flips: tuple[tuple[str, Flips], ...] = ()
+    """For each change that the answer should not depend on, the rows that it would flip."""
 
     @property
     def classes(self) -> dict[Any, LeafStatus]:
@@ -87,8 +90,11 @@ class Report:
         if self.certified:
             parts += ["", "## Robustness", "", "Inputs outside the domain do not count.", ""]
             parts += [f"- {outcome}" for outcome in self.certified]
-            if self.n_outside:
-                parts += [f"- rows outside the domain, which were left out: {self.n_outside}"]
+        if self.flips:
+            parts += ["", "## Rows that a change would flip", ""]
+            parts += [f"- {change}: {outcome}" for change, outcome in self.flips]
+        if self.n_outside:
+            parts += ["", f"Rows outside the domain, which were left out: {self.n_outside}."]
         return "\n".join(parts) + "\n"
 
     def _domain(self) -> str:
@@ -116,6 +122,7 @@ def audit(
     norm: Any = "inf",
     never_output: Sequence[Any] = (),
     monotone_in: Sequence[Name] = (),
+    independent_of: Sequence[Name | Sequence[Name] | Mapping[Name, float | None]] = (),
     output: Any = None,
     time_limit: float | None = None,
 ) -> Report:
@@ -127,13 +134,17 @@ def audit(
     domain : Domain
     X, y, norm
         For a classifier: rows whose robustness is certified on the domain, and their true classes, as in
-        :func:`certify`. Rows outside the domain are left out and counted.
+        :func:`certify`. With ``independent_of``, the rows that a change would flip are counted, too. Rows outside the
+        domain are left out and counted.
     epsilon : sequence of float, default=()
         Distances within which rows should keep their class.
     never_output : sequence of labels, default=()
         Classes that are claimed never to come out.
     monotone_in : sequence of int or str, default=()
         Columns that are claimed to raise the output, or not to change it, as they rise.
+    independent_of : sequence of columns, default=()
+        Columns that the answer is claimed not to depend on, all else equal: a column, several that change together, or
+        a mapping of columns to the amount by which they change at most (None for any), as in :func:`independent`.
     output : label of a class, or number of an output, optional
         The output that ``monotone_in`` is about; the last class or the first output by default.
     time_limit : float, optional
@@ -155,17 +166,24 @@ def audit(
     explored = explore(model, domain, time_limit=time_limit)
     statements = [_never(explored, domain, label) for label in never_output]
     statements += [_monotone(model, domain, name, output, time_limit) for name in monotone_in]
-    certified, n_outside = [], 0
-    if X is not None and len(epsilon):
+    changes = [_change(given) for given in independent_of]
+    statements += [_independent(model, domain, change, time_limit) for change in changes]
+    certified, flips, n_outside = [], [], 0
+    if X is not None and (len(epsilon) or changes):
         rows, inside = _rows_inside(explored.encoded, X)
         classes = None if y is None else np.asarray(y)[inside]
         n_outside = int((~inside).sum())
         if not len(rows):
-            raise ValueError("X has no row that lies in the domain; widen the domain, or leave out epsilon.")
+            raise ValueError("X has no row that lies in the domain; widen the domain, or leave out X.")
         options: dict[str, Any] = {"y": classes, "domain": domain, "time_limit": time_limit}
         certified = [certify(model, rows, distance, norm, **options) for distance in epsilon]
+        for change in changes:
+            found = find_flips(model, rows, list(change), domain, by=_amounts(change), time_limit=time_limit)
+            flips.append((_change_text(change), found))
     bounds = output_bounds(model, domain, explored=explored, time_limit=time_limit)
-    return Report(model, domain, explored.reachability, bounds, tuple(certified), tuple(statements), n_outside)
+    return Report(
+        model, domain, explored.reachability, bounds, tuple(certified), tuple(statements), n_outside, tuple(flips)
+    )
 
 
 def _rows_inside(encoded: EncodedDomain, X: Any) -> tuple[Array, Bools]:
@@ -194,6 +212,37 @@ def _monotone(model: Model, domain: Domain, name: Name, output: Any, time_limit:
     else:
         shown_by = f"a fall by {end_text(answer.margin, up=True)} is not ruled out"
     return Statement(f"raising {name} never lowers {what}", answer.status, shown_by)
+
+
+def _change(given: Any) -> dict[Name, float | None]:
+    """Read one entry of ``independent_of``: columns with the amounts by which they change."""
+    if isinstance(given, Mapping):
+        return dict(given)
+    return dict.fromkeys([given] if isinstance(given, (str, int, np.integer)) else given)
+
+
+def _amounts(change: dict[Name, float | None]) -> dict[Name, float] | None:
+    return {name: amount for name, amount in change.items() if amount is not None} or None
+
+
+def _change_text(change: dict[Name, float | None]) -> str:
+    amounts = ("" if amount is None else f" by at most {value_text(amount)}" for amount in change.values())
+    return " and ".join(f"{name}{amount}" for name, amount in zip(change, amounts))
+
+
+def _independent(model: Model, domain: Domain, change: dict[Name, float | None], time_limit: float | None) -> Statement:
+    answer = independent(model, list(change), domain, by=_amounts(change), time_limit=time_limit)
+    if answer.first is not None and answer.second is not None:
+        columns = sorted(column_number(model, name) for name in change)
+        names = [model.encoder.columns[j].name for j in columns]
+        changed = ", ".join(f"{value_text(answer.second[j])} in {name}" for j, name in zip(columns, names))
+        one, other = (value_text(label) for label in model.predict(np.stack([answer.first, answer.second])).tolist())
+        shown_by = f"{_named(model, answer.first)} gets {one}, with {changed} {other}"
+    elif answer:
+        shown_by = f"{len(answer.proofs)} proofs"
+    else:
+        shown_by = "some pairs of leaves are open"
+    return Statement(f"changing {_change_text(change)} alone never changes the answer", answer.status, shown_by)
 
 
 def _reading(reading: Reading) -> str:
