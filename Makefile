@@ -75,12 +75,15 @@ SOAK_SECONDS ?= 1800
 soak: $(VENV)/.dev
 	$(BIN)/python tests/faults/soak.py --seconds $(SOAK_SECONDS)
 
-# Known holes in the packages that are installed; needs a network.
+# Known holes in the packages that are installed. It needs a network and PyPI itself: mirrors hold no advisories, and
+# without --strict pip-audit skips every package that it cannot look up and says that it found nothing.
 audit: $(VENV)/.dev
 	$(PYTHON) -m venv $(VENV)/audit
 	$(VENV)/audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit
-	$(BIN)/python -m pip freeze --exclude-editable > $(VENV)/audit/packages.txt
-	$(VENV)/audit/bin/pip-audit --no-deps --disable-pip -r $(VENV)/audit/packages.txt
+	$(BIN)/python -m pip freeze --exclude-editable | sed 's/+.*//' > $(VENV)/audit/packages.txt
+	$(VENV)/audit/bin/pip-audit --strict --no-deps --disable-pip -r $(VENV)/audit/packages.txt || { \
+		echo "audit: a hole was found, or a package could not be looked up, which is not the same as having none" >&2; \
+		exit 1; }
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis node_modules

@@ -48,7 +48,7 @@ def test_a_rule_says_what_it_allows(rule, words, legal, illegal):
     ("parameter", "message"),
     [
         ({"max_depth": -1}, "max_depth must be a whole number from 0 to 20, or None, got -1."),
-        ({"n_init": "many"}, "n_init must be a whole number of at least 1, or 'auto', got 'many'."),
+        ({"n_init": "many"}, "n_init must be a whole number from 1 to 1000000, or 'auto', got 'many'."),
         ({"n_jobs": 0}, "n_jobs must be a whole number other than 0, or None, got 0."),
         ({"training": "straight_through"}, "training must be 'annealed' or 'paper', got 'straight_through'."),
     ],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import FrozenInstanceError
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -127,3 +129,8 @@ def test_a_regressor_has_none():
     tree = Tree(Topology.complete(1), [[1.0]], [0.0], [[0.0], [1.0]])
     with pytest.raises(ValueError, match="probability must be None for a regressor"):
         with_probability(tree, MarginProbability(1.0))
+
+
+def test_it_cannot_be_changed():
+    with pytest.raises(FrozenInstanceError):
+        MarginProbability(1.0).rate = 2.0

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from numbers import Real
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,8 +16,9 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from dtsemnet.arrays import Array, Floats
-from dtsemnet.estimators.persistence import Rule, or_none, whole
+from dtsemnet.estimators.persistence import MOST_ROWS, Rule, number, or_none, whole
 from dtsemnet.fit.data import without_overflow
+from dtsemnet.names import shown
 
 __all__ = [
     "RULES",
@@ -31,7 +31,6 @@ __all__ = [
     "naming",
     "read_seed",
     "read_weight",
-    "short",
 ]
 
 
@@ -46,16 +45,9 @@ class Names(NamedTuple):
 TRAINING = Names()
 VALIDATION = Names("X_val", "y_val", "sample_weight_val")
 
-MOST_ROWS = 2**31 - 1
-"""More rows or epochs than this do not fit into a batch or a lifetime."""
-
 RULES: dict[str, Rule] = {
     "batch_size": whole(1, MOST_ROWS),
     "max_iter": or_none(whole(1, MOST_ROWS)),
-    "n_init": Rule(
-        lambda value: (isinstance(value, str) and value == "auto") or whole(1).is_legal(value),
-        f"{whole(1).words}, or 'auto'",
-    ),
     "checkpoint": or_none(
         Rule(lambda value: isinstance(value, (str, Path)) and not Path(value).is_file(), "the path of a folder")
     ),
@@ -97,7 +89,7 @@ def check_length(y: Any, n_rows: int, names: Names) -> None:
     with naming(names.y, "must be an array of targets"):
         shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
     if not shape:
-        raise TypeError(f"{names.y} must be an array of {n_rows} targets, one for each row, got {short(y)}.")
+        raise TypeError(f"{names.y} must be an array of {n_rows} targets, one for each row, got {shown(y)}.")
     if shape[0] != n_rows:
         raise ValueError(
             f"{names.X} and {names.y} have inconsistent numbers of samples: {n_rows} and {shape[0]}; pass one target "
@@ -112,7 +104,7 @@ def read_weight(weight: Any, n_rows: int, name: str) -> Floats:
     with naming(name, "must hold one number for each row"):
         given: Array = np.asarray(weight)
         if given.dtype.kind not in "fiubO":
-            raise ValueError(f"{name} must hold numbers, got {short(weight)} of dtype {given.dtype}.")
+            raise ValueError(f"{name} must hold numbers, got {shown(weight)} of dtype {given.dtype}.")
         array = given.astype(np.float64)
     if array.ndim == 0:
         array = np.full(n_rows, float(array))
@@ -135,16 +127,16 @@ def class_factors(class_weight: Any, classes: Array, y: Array, weight: Floats) -
         return np.where(total > 0, relative.sum() / (np.count_nonzero(total) * np.maximum(total, 1e-300)), 0.0)
     if not isinstance(class_weight, Mapping):
         raise ValueError(
-            f"class_weight must be a dict of weights by class, 'balanced' or None, got {short(class_weight)}."
+            f"class_weight must be a dict of weights by class, 'balanced' or None, got {shown(class_weight)}."
         )
     factor = np.ones(len(classes))
     for label, value in class_weight.items():
         code = np.flatnonzero(classes == label)
         if not len(code):
             raise ValueError(f"class_weight names {label!r}, which is none of the classes {classes.tolist()}.")
-        if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
-            raise ValueError(f"class_weight of {label!r} must be a finite number, not negative, got {value!r}.")
-        factor[code] = value
+        if not number(0).is_legal(value):
+            raise ValueError(f"class_weight of {label!r} must be a finite number, not negative, got {shown(value)}.")
+        factor[code] = float(value)
     if not (factor[y] * (weight > 0) > 0).any():
         raise ValueError(f"class_weight is zero for every class in y: nothing is left to fit; got {class_weight!r}.")
     return factor
@@ -157,20 +149,11 @@ def read_seed(random_state: Any) -> int:
     except ValueError:
         raise ValueError(
             "random_state must be a whole number from 0 to 2**32 - 1, a numpy RandomState or None, "
-            f"got {random_state!r}."
+            f"got {shown(random_state)}."
         ) from None
 
 
 def check_coverage(coverage: Any) -> None:
     """Refuse a coverage that is no probability."""
-    if not isinstance(coverage, Real) or not 0 < float(coverage) < 1:
-        raise ValueError(f"coverage must lie between 0 and 1, such as 0.9, got {coverage!r}.")
-
-
-def short(value: Any) -> str:
-    """A value as errors show it, cut if it is long."""
-    try:
-        text = repr(value)
-    except ValueError:  # Python writes no whole number of more than 4,300 digits
-        text = f"a value of type {type(value).__name__}"
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    if not (number(0, 1, above=True).is_legal(coverage) and coverage < 1):
+        raise ValueError(f"coverage must lie between 0 and 1, such as 0.9, got {shown(coverage)}.")

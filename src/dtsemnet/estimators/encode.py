@@ -25,8 +25,9 @@ import scipy.sparse
 from sklearn.utils.validation import check_array
 
 from dtsemnet.arrays import Array, Floats, Ints
-from dtsemnet.estimators.checks import naming, short
+from dtsemnet.estimators.checks import naming
 from dtsemnet.fit.data import far_limits
+from dtsemnet.names import shown
 from dtsemnet.tree import Column, Encoder
 from dtsemnet.tree.encoder import as_array, is_missing
 
@@ -205,7 +206,7 @@ def _check_numbers(values: Array, column: str, X: Any, name: str) -> None:
         except (TypeError, ValueError, OverflowError) as reason:
             kind = TypeError if isinstance(reason, TypeError) else ValueError
             raise kind(
-                f"{name} must hold numbers, but {_row_in_words(X, row)} of column {column!r} holds {short(value)} "
+                f"{name} must hold numbers, but {_row_in_words(X, row)} of column {column!r} holds {shown(value)} "
                 f"({reason}); convert it, or name columns of categories in categorical_features."
             ) from None
 
@@ -339,7 +340,7 @@ def _chosen_columns(X: Any, names: Sequence[str], categorical_features: Any) -> 
     if wanted.ndim != 1 or isinstance(categorical_features, (dict, set)):
         raise ValueError(
             f"categorical_features must be 'from_dtype', None, or a list or mask of columns, "
-            f"got {categorical_features!r}."
+            f"got {shown(categorical_features)}."
         )
     if wanted.dtype == bool:
         if len(wanted) != len(names):

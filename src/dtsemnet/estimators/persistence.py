@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -29,14 +29,20 @@ from dtsemnet.kernels.regression import LOSSES
 from dtsemnet.names import printable, shown
 from dtsemnet.training import History
 from dtsemnet.tree import Identity, Model, load_document
-from dtsemnet.tree._validate import labels
+from dtsemnet.tree._validate import labels, real
 from dtsemnet.tree.fields import check_json, fail, name_field, read_array, read_list, read_object
 from dtsemnet.tree.topology import MAX_DEPTH
 
-__all__ = ["LEGAL", "Rule", "check_parameters", "describe", "number", "one_of", "or_none", "restore", "whole"]
+__all__ = [
+    "LEGAL", "MOST_ROWS", "Rule", "check_parameters", "describe", "number", "one_of", "or_none", "restore", "whole",
+]  # fmt: skip
 
 E = TypeVar("E")
 INFINITY = float("inf")
+MOST_ROWS = 2**31 - 1
+"""More rows or epochs than this do not fit into a batch or a lifetime."""
+MOST_STARTS = 10**6
+"""Each start needs a random stream and a tree in memory."""
 
 
 class Rule(NamedTuple):
@@ -59,10 +65,10 @@ def number(low: float, high: float = INFINITY, *, above: bool = False) -> Rule:
     """A finite number from ``low`` to ``high``; ``above``: larger than ``low``."""
 
     def is_legal(value: Any) -> bool:
-        if not isinstance(value, Real) or isinstance(value, bool):
+        given = real(value)
+        if given is None:
             return False
-        value = float(value)
-        return (low < value if above else low <= value) and value <= high and value < INFINITY
+        return (low < given if above else low <= given) and given <= high and given < INFINITY
 
     if above:
         return Rule(is_legal, "a positive number" if high == INFINITY else f"a number above {low}, at most {high}")
@@ -92,7 +98,7 @@ FLAG = one_of(True, False)
 LEGAL: dict[str, Rule] = {
     "max_depth": or_none(whole(0, MAX_DEPTH)),
     "min_samples_leaf": Rule(
-        lambda value: whole(1).is_legal(value) or (number(0, 1, above=True).is_legal(value) and value < 1),
+        lambda value: whole(1, MOST_ROWS).is_legal(value) or (number(0, 1, above=True).is_legal(value) and value < 1),
         "a whole number of at least 1, or a share of the rows between 0 and 1",
     ),
     "max_leaf_nodes": or_none(whole(1)),
@@ -105,7 +111,10 @@ LEGAL: dict[str, Rule] = {
     "l1": or_none(number(0)),
     "batch_size": whole(1),
     "max_grad_norm": or_none(number(0, above=True)),
-    "n_init": Rule(lambda value: value == "auto" or whole(1).is_legal(value), f"{whole(1).words}, or 'auto'"),
+    "n_init": Rule(
+        lambda value: (isinstance(value, str) and value == "auto") or whole(1, MOST_STARTS).is_legal(value),
+        f"{whole(1, MOST_STARTS).words}, or 'auto'",
+    ),
     "early_stopping": FLAG,
     "validation_fraction": number(0, 0.9),
     "n_iter_no_change": whole(1),

@@ -10,6 +10,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -18,7 +19,10 @@ from numpy.typing import ArrayLike
 from dtsemnet.arrays import Array, Floats
 from dtsemnet.names import first_repeated, is_utf8, shown
 
-__all__ = ["Scalar", "Value", "check_leaves", "digest", "floats", "frozen", "labels", "names", "scalars"]
+__all__ = [
+    "Scalar", "Value", "check_leaves", "digest", "floats", "frozen", "labels", "names",
+    "not_negative", "real", "scalars",
+]  # fmt: skip
 
 Scalar = str | int | float | bool
 """What a class or a category may be: a value that JSON writes and reads back unchanged."""
@@ -47,6 +51,24 @@ def floats(name: str, array: ArrayLike, shape: tuple[int | str, ...]) -> Floats:
         index = tuple(int(i) for i in np.argwhere(~np.isfinite(copy))[0])
         raise ValueError(f"{name} must be finite, got {copy[index]} at {list(index)}; drop the part that overflowed.")
     return frozen(copy)
+
+
+def real(value: object) -> float | None:
+    """A real number as a float; None for anything else: texts, flags, and numbers that float64 cannot hold."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return None
+
+
+def not_negative(name: str, value: object) -> float:
+    """Read a finite number of at least 0."""
+    number = real(value)
+    if number is None or not 0 <= number < math.inf:
+        raise ValueError(f"{name} must be a finite number not below 0, got {shown(value)}.")
+    return number
 
 
 def frozen(array: Kind) -> Kind:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 
 from dtsemnet.arrays import Floats
 from dtsemnet.names import printable, shown
-from dtsemnet.tree._validate import Scalar, scalars
+from dtsemnet.tree._validate import Scalar, real, scalars
 
 __all__ = ["Column", "Feature", "FeatureKind", "map_numbers"]
 
@@ -76,11 +77,12 @@ class Column:
             given = getattr(self, field)
             if given is None and field in ("lower", "upper"):
                 continue
-            if isinstance(given, (bool, str)) or not isinstance(given, (int, float, np.number)):
+            if isinstance(given, bool) or not isinstance(given, Real):
                 raise TypeError(f"{field} must be a number, got {shown(given)} in column {shown(self.name)}.")
-            if not math.isfinite(given):
+            number = real(given)
+            if number is None or not math.isfinite(number):
                 raise ValueError(f"{field} must be finite, got {shown(given)} in column {shown(self.name)}.")
-            object.__setattr__(self, field, float(given))
+            object.__setattr__(self, field, number)
         if self.lower is not None and self.upper is not None and self.lower > self.upper:
             raise ValueError(
                 f"lower must not exceed upper, got {self.lower} > {self.upper} in column {shown(self.name)}."

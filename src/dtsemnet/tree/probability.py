@@ -25,12 +25,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dtsemnet.arrays import Array, Floats
 from dtsemnet.kernels.logits import class_margins
+from dtsemnet.names import shown
+from dtsemnet.tree._validate import real
 
 if TYPE_CHECKING:
     from dtsemnet.tree.tree import Tree
@@ -71,11 +74,12 @@ class MarginProbability:
     def __post_init__(self) -> None:
         for name, high in (("rate", math.inf), ("power", math.inf), ("floor", 1.0)):
             given: Any = getattr(self, name)
-            if isinstance(given, (bool, str)) or not isinstance(given, (int, float, np.number)):
-                raise TypeError(f"{name} must be a number, got {given!r}.")
-            if not 0 <= given <= high or not math.isfinite(given):
-                raise ValueError(f"{name} must be finite and from 0 to {high}, got {given!r}.")
-            object.__setattr__(self, name, float(given))
+            if isinstance(given, bool) or not isinstance(given, Real):
+                raise TypeError(f"{name} must be a number, got {shown(given)}.")
+            number = real(given)
+            if number is None or not 0 <= number <= high or not math.isfinite(number):
+                raise ValueError(f"{name} must be finite and from 0 to {high}, got {shown(given)}.")
+            object.__setattr__(self, name, number)
 
     def __call__(self, tree: Tree, rows: Array) -> Floats:
         """Probabilities of the classes for encoded rows, shape (n_samples, n_classes).

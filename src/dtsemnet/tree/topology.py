@@ -12,12 +12,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dtsemnet.arrays import Array, Ints
+from dtsemnet.names import shown
 
 __all__ = ["Level", "Paths", "Topology", "MAX_DEPTH", "leaves_from_left"]
 
@@ -83,8 +85,8 @@ class Topology:
     @classmethod
     def complete(cls, depth: int) -> Topology:
         """Build the complete tree with ``2 ** depth`` leaves."""
-        if not 0 <= depth <= MAX_DEPTH:
-            raise ValueError(f"depth must lie between 0 and {MAX_DEPTH}, got {depth}.")
+        if not isinstance(depth, Integral) or not 0 <= depth <= MAX_DEPTH:
+            raise ValueError(f"depth must be a whole number from 0 to {MAX_DEPTH}, got {shown(depth)}.")
         n_splits = 2**depth - 1
         first, last = 2 * np.arange(n_splits) + 1, 2 * np.arange(n_splits) + 2
         table = np.stack([first, last], axis=1)

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dtsemnet.arrays import Bools, Floats, Ints
-from dtsemnet.names import printable
+from dtsemnet.names import printable, shown
 from dtsemnet.tree import ReadableView
 from dtsemnet.tree.wording import (
     MOST_DIGITS,
@@ -109,7 +109,7 @@ def to_text(
     _check("max_terms", max_terms, 1, None)
     _check("width", width, 1, None)
     if isinstance(fold, bool) or not isinstance(fold, (int, float)) or not 0 <= fold < 1:
-        raise ValueError(f"fold must be a share, 0 <= fold < 1, got {fold!r}.")
+        raise ValueError(f"fold must be a share, 0 <= fold < 1, got {shown(fold)}.")
     if fold and X is None:
         raise ValueError(f"fold={fold} needs rows to find which terms are small; pass X.")
     view = ReadableView.of(tree)

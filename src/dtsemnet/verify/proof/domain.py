@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dtsemnet.arrays import Array, Floats
-from dtsemnet.tree._validate import Scalar
+from dtsemnet.names import shown
+from dtsemnet.tree._validate import Scalar, not_negative, real
 from dtsemnet.tree.encoder import as_array, is_missing
 
 __all__ = ["Domain"]
@@ -151,8 +152,7 @@ class Domain:
         >>> domain.lower, domain.upper
         (array([0. , 0.5]), array([4. , 6.5]))
         """
-        if not (np.isfinite(margin) and margin >= 0):
-            raise ValueError(f"margin must be a finite number not below 0, got {margin!r}.")
+        margin = not_negative("margin", margin)
         names = None
         if hasattr(X, "columns"):
             names = tuple(X.columns) if all(isinstance(name, str) for name in X.columns) else None
@@ -205,9 +205,9 @@ class Domain:
             raise TypeError(
                 f"space must be a Box of one dimension, got {space!r}; flatten it, or give the ends to Domain."
             )
-        if limit is not None and not (np.isfinite(limit) and limit > 0):
-            raise ValueError(f"limit must be a positive number, got {limit!r}.")
-        reach = np.inf if limit is None else limit
+        reach = np.inf if limit is None else real(limit)
+        if reach is None or not reach > 0 or reach == limit == np.inf:
+            raise ValueError(f"limit must be a positive number, got {shown(limit)}.")
         return cls(*np.clip(np.asarray([low, high], dtype=np.float64), -reach, reach), integer=integer)
 
     def narrow(self, ranges: Mapping[Name, tuple[float, float]]) -> Domain:

@@ -31,7 +31,7 @@ from dtsemnet.verify.proof.exploration import least_on_box, rounding_bound
 from dtsemnet.verify.proof.linear_programs import Solution, contradiction, minimise
 
 __all__ = [
-    "Gap", "Line", "answers", "check_tolerance", "class_number", "largest_gap", "line_range", "lines_of",
+    "Gap", "Line", "answers", "class_number", "largest_gap", "line_range", "lines_of",
     "output_number", "outputs", "product", "second_splits",
 ]  # fmt: skip
 
@@ -105,13 +105,6 @@ def _product_splits(a: Tree, b: Tree) -> tuple[list[tuple[int, int]], list[list[
     for i, leaf in order:  # it grows on the way
         children.append([number(child, leaf) for child in (a if leaf < 0 else b).topology.children[i].tolist()])
     return order, children
-
-
-def check_tolerance(tolerance: float) -> None:
-    """Refuse a tolerance that is no finite number from 0 on."""
-    is_number = isinstance(tolerance, (int, float, np.number)) and not isinstance(tolerance, bool)
-    if not (is_number and np.isfinite(tolerance) and tolerance >= 0):
-        raise ValueError(f"tolerance must be a finite number not below 0, got {tolerance!r}.")
 
 
 def class_number(model: Model, label: Any, argument: str = "output") -> int:

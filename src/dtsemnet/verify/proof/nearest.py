@@ -17,11 +17,13 @@ import heapq
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import count
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from dtsemnet.arrays import Array, Bools, Floats
+from dtsemnet.names import shown
 from dtsemnet.verify.proof.certificates import Norm, Polytope, distance_bound, root_above, round_down, round_up
 from dtsemnet.verify.proof.decision import is_small, neighbours_that_arrive, points_that_arrive
 from dtsemnet.verify.proof.encoded_domain import EncodedDomain, points_inwards
@@ -118,8 +120,8 @@ def _finite(weight: float) -> float:
 def read_norm(norm: Any) -> Norm:
     """Read "inf", 1 or 2."""
     names: dict[Any, Norm] = {"inf": "inf", np.inf: "inf", 1: "1", 2: "2", "1": "1", "2": "2"}
-    if isinstance(norm, bool) or norm not in names:
-        raise ValueError(f"norm must be 'inf', 1 or 2, got {norm!r}.")
+    if not isinstance(norm, (str, Real)) or isinstance(norm, bool) or norm not in names:
+        raise ValueError(f"norm must be 'inf', 1 or 2, got {shown(norm)}.")
     return names[norm]
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import time
 
+from dtsemnet.names import shown
+from dtsemnet.tree._validate import real
+
 __all__ = ["Deadline"]
 
 
@@ -22,9 +25,10 @@ class Deadline:
     """
 
     def __init__(self, seconds: float | None) -> None:
-        if seconds is not None and not seconds >= 0:
-            raise ValueError(f"time_limit must be a number of seconds not below 0, got {seconds!r}.")
-        self._end = None if seconds is None else time.monotonic() + seconds
+        limit = real(seconds)
+        if seconds is not None and (limit is None or not limit >= 0):
+            raise ValueError(f"time_limit must be a number of seconds not below 0, got {shown(seconds)}.")
+        self._end = None if limit is None else time.monotonic() + limit
 
     @property
     def is_over(self) -> bool:

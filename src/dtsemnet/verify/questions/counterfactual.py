@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from dtsemnet.arrays import Array, Floats
 from dtsemnet.tree import Model
+from dtsemnet.tree._validate import real
 from dtsemnet.verify.proof.binding import bind
 from dtsemnet.verify.proof.domain import Domain, Name
 from dtsemnet.verify.proof.encoded_domain import EncodedDomain, column_number, read_row, row_numbers
@@ -157,9 +158,13 @@ def _costs(encoded: EncodedDomain, cost: Any) -> Floats:
     costs = 1.0 / np.where(width > 1e-300, width, 1.0)
     if isinstance(cost, Mapping) or (hasattr(cost, "index") and hasattr(cost, "items")):  # a Series, by name
         for name, price in cost.items():
-            costs[column_number(encoded.model, name, "cost")] = price
+            number = real(price)
+            costs[column_number(encoded.model, name, "cost")] = np.nan if number is None else number
     elif cost is not None:
-        given = np.asarray(cost, dtype=np.float64)
+        try:
+            given = np.asarray(cost, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ValueError(f"cost must hold one number per column, {len(costs)} of them ({error}).") from None
         if given.shape != costs.shape:
             raise ValueError(f"cost must hold one number per column, {len(costs)} of them, got shape {given.shape}.")
         costs = given

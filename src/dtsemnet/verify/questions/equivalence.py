@@ -16,11 +16,12 @@ import numpy as np
 
 from dtsemnet.arrays import Array, Bools, Floats
 from dtsemnet.tree import Column, Encoder, Model
+from dtsemnet.tree._validate import not_negative
 from dtsemnet.verify.proof.binding import bind
 from dtsemnet.verify.proof.domain import Domain
 from dtsemnet.verify.proof.encoded_domain import EncodedDomain, table_rows
 from dtsemnet.verify.proof.exploration import Cuts, Reachability, explore_leaves
-from dtsemnet.verify.proof.leaf_pairs import answers, check_tolerance, largest_gap, lines_of, product, second_splits
+from dtsemnet.verify.proof.leaf_pairs import answers, largest_gap, lines_of, product, second_splits
 from dtsemnet.verify.proof.time_limits import Deadline
 from dtsemnet.verify.questions.reachability import Answer
 
@@ -92,7 +93,7 @@ def difference(
     >>> 1 < apart.regions[0].witness[0] <= 2
     np.True_
     """
-    check_tolerance(tolerance)
+    tolerance = not_negative("tolerance", tolerance)
     deadline = Deadline(time_limit)
     a, b = Model.of(tree_a), Model.of(tree_b)
     columns = _matching_columns(a, b)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from dtsemnet.arrays import Array, Bools, Floats
 from dtsemnet.tree import Model
+from dtsemnet.tree._validate import not_negative
 from dtsemnet.verify.proof.binding import bind
 from dtsemnet.verify.proof.certificates import Polytope
 from dtsemnet.verify.proof.decision import is_small, points_that_arrive
@@ -30,7 +31,6 @@ from dtsemnet.verify.proof.exploration import Proof, Reachability, explore_leave
 from dtsemnet.verify.proof.leaf_pairs import (
     Line,
     answers,
-    check_tolerance,
     largest_gap,
     line_range,
     lines_of,
@@ -130,7 +130,7 @@ def independent(
     >>> independent(tree, "age", Domain([3, 0], [10, 10])).status
     'yes'
     """
-    check_tolerance(tolerance)
+    tolerance = not_negative("tolerance", tolerance)
     model, deadline = Model.of(tree), Deadline(time_limit)
     change = read_change(model, columns, by)
     base = bind(model, domain, deadline=deadline)
@@ -187,7 +187,7 @@ def find_flips(
     """
     from joblib import Parallel, delayed
 
-    check_tolerance(tolerance)
+    tolerance = not_negative("tolerance", tolerance)
     model, deadline = Model.of(tree), Deadline(time_limit)
     change, rows = read_change(model, columns, by), table_rows(model, X)
     if not len(rows):

@@ -18,6 +18,7 @@ import numpy as np
 
 from dtsemnet.arrays import Array, Bools, Floats
 from dtsemnet.tree import Encoder, Model, Tree
+from dtsemnet.tree._validate import not_negative
 from dtsemnet.verify.proof.binding import bind
 from dtsemnet.verify.proof.certificates import Polytope
 from dtsemnet.verify.proof.decision import is_small, points_that_arrive
@@ -27,7 +28,6 @@ from dtsemnet.verify.proof.exploration import Cuts, Interval, Proof, Reachabilit
 from dtsemnet.verify.proof.leaf_pairs import (
     Line,
     answers,
-    check_tolerance,
     largest_gap,
     line_range,
     lines_of,
@@ -98,7 +98,7 @@ def monotone(
     >>> answer.status, tree.predict(np.stack([answer.low, answer.high]))
     ('no', array([2., 1.]))
     """
-    check_tolerance(tolerance)
+    tolerance = not_negative("tolerance", tolerance)
     model, deadline = Model.of(tree), Deadline(time_limit)
     o, j = output_number(model, output), column_number(model, feature)
     column = model.encoder.columns[j]

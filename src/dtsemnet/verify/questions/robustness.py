@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dtsemnet.arrays import Array, Bools
 from dtsemnet.tree import Model
+from dtsemnet.tree._validate import not_negative
 from dtsemnet.tree.wording import number_text
 from dtsemnet.verify.proof.binding import bind, bind_around
 from dtsemnet.verify.proof.certificates import Norm
@@ -169,8 +170,7 @@ def certify(
     """
     from joblib import Parallel, delayed
 
-    if not (np.isfinite(epsilon) and epsilon >= 0):
-        raise ValueError(f"epsilon must be a finite number not below 0, got {epsilon!r}.")
+    epsilon = not_negative("epsilon", epsilon)
     model, name = _classifier(tree), read_norm(norm)
     rows = table_rows(model, X)
     if not len(rows):
