@@ -12,7 +12,7 @@ endif
 # Two test processes share two cores: each uses one thread.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test test-all lint format bench fuzz sanitize mutants faults soak audit clean
+.PHONY: demo test test-all docs lint format bench fuzz sanitize mutants faults soak audit clean
 
 demo: $(VENV)/.base
 	$(BIN)/python examples/demo.py
@@ -22,6 +22,11 @@ test: $(VENV)/.dev lint
 
 test-all: $(VENV)/.dev lint
 	$(BIN)/pytest -n 2 --dist worksteal
+
+# The site, in docs/_build/html: every warning is an error, every link inside it is followed.
+docs: $(VENV)/.docs
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -b html docs docs/_build/html
+	$(BIN)/python docs/check_site.py docs/_build/html
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
@@ -64,6 +69,10 @@ $(VENV)/.dev: pyproject.toml workshop/pyproject.toml constraints.txt | $(BIN)/py
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]" -e workshop
 	touch $@ $(VENV)/.base
 
+$(VENV)/.docs: pyproject.toml workshop/pyproject.toml constraints.txt | $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,docs]"
+	touch $@
+
 # Full disks, signals and the like, and a campaign that kills this many processes at random moments.
 KILLS ?= 216
 faults: $(VENV)/.dev
@@ -86,5 +95,6 @@ audit: $(VENV)/.dev
 		exit 1; }
 
 clean:
+	rm -rf docs/_build docs/api/generated docs/gallery docs/sg_execution_times.rst
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis node_modules
 	find src tests workshop -name __pycache__ -exec rm -rf {} +

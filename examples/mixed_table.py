@@ -1,15 +1,18 @@
-"""Fit a pandas table with numbers, categories, strings and missing values as it is.
+"""
+Categories and missing values
+=============================
 
-Shows that no column needs preparing: categories become 0/1 features inside the model, missing values a feature of
-their own. The tree is shown in terms of the table's columns. A category that training has not seen counts as none
-of those it has.
+Fit a pandas table with numbers, categories, strings and missing values as it is: categories become 0/1 features inside
+the model, missing values a feature of their own, and the tree is shown in terms of the table's columns.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
 from dtsemnet import DTSemNetClassifier
 from dtsemnet.export import to_text
+from dtsemnet.plot import plot_tree
 
 rng = np.random.default_rng(0)
 n = 1000
@@ -31,13 +34,16 @@ classifier = DTSemNetClassifier(max_depth=1, random_state=0).fit(train, stays[:7
 print(f"test accuracy {classifier.score(test, stays[700:]):.3f}\n")
 print(to_text(classifier, train, digits=2))
 
-print("\nwhat each column becomes:")
-for column in classifier.model_.encoder.columns:
-    print(f"  {column.name}: {', '.join(column.feature_names)}")
+# %%
+plot_tree(classifier, train, stays[:700])
+plt.show()
 
-print("\nshare of each column in the decisions:")
-for name, share in zip(classifier.feature_names_in_, classifier.feature_importances_):
-    print(f"  {share:.2f}  {name}")
+# %%
+# What each column becomes, and its share in the decisions.
+for column, share in zip(classifier.model_.encoder.columns, classifier.feature_importances_):
+    print(f"{share:.2f}  {column.name}: {', '.join(column.feature_names)}")
 
+# %%
+# A category that training has not seen counts as none of those it has.
 stranger = pd.DataFrame({"age": [30], "visits": [np.nan], "plan": ["student"], "city": ["Oslo"]})
-print(f"\na plan never seen before, visits unknown: {classifier.predict(stranger)[0]}")
+print(f"a plan never seen before, visits unknown: {classifier.predict(stranger)[0]}")

@@ -1,13 +1,17 @@
-"""Learn to balance a pole with a tree of depth 2, read the policy, and ship it as C.
+"""
+A tree that balances a pole
+===========================
 
-Shows training by PPO with a tree for the actor, the tree that comes out (in the units of the observation), that it
-plays as the agent does, and its export. Needs the extra ``rl``.
+Learn to balance a pole with a tree of depth 2 for the actor of PPO, read the policy in the units of the observation,
+see that it plays as the agent does, and ship it as C. Needs the extra ``rl``.
 """
 
+import matplotlib.pyplot as plt
 import torch
 from stable_baselines3 import PPO
 
 from dtsemnet.export import to_c, to_text
+from dtsemnet.plot import plot_regions
 from dtsemnet.rl import TreePolicy, evaluate, policy_tree
 
 torch.set_num_threads(1)  # small networks: more threads only wait for each other
@@ -32,10 +36,19 @@ for _ in range(12):
     if min(rewards) == 500:
         break
 
+# %%
+# The tree that comes out, with names for what it reads and does.
 names = ["cart position", "cart velocity", "pole angle", "pole velocity"]
 policy = policy_tree(agent, feature_names=names, action_names=["push left", "push right"])
-print(f"\n{to_text(policy, digits=3)}\n")
+print(to_text(policy, digits=3))
 
+# %%
+# What it does in the plane of the pole, with the cart at rest in the middle.
+plot_regions(policy, features=("pole angle", "pole velocity"), limits=((-0.2, 0.2), (-2, 2)))
+plt.show()
+
+# %%
+# The tree plays as the agent did: same actions, same rewards.
 seeds = range(500, 505)
 tree = evaluate(policy_tree(agent), "CartPole-v1", seeds)  # actions by number, as the environment takes them
 print(f"test episodes of the tree {tree}, of the agent {evaluate(agent, 'CartPole-v1', seeds)}")

@@ -1,4 +1,6 @@
-"""SHAP beside the exact attribution of a linear leaf.
+"""
+SHAP beside the exact attribution
+=================================
 
 SHAP's generic explainers see a model through its predictions alone: they mix the row with background rows, ask for
 many predictions and share the difference among the columns. They work on an estimator as it is. A tree needs none of

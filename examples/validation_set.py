@@ -1,12 +1,17 @@
-"""Judge the starts, and stop early, on a validation set of your own.
+"""
+Validation rows of your own
+===========================
 
-Shows `X_val` and `y_val`, for rows that belong together in a way that a random split does not know, here later
-measurements. They choose between the starts and end the training; the tree is never trained on them.
+Judge the starts, and stop early, on a validation set of your own: rows that belong together in a way that a random
+split does not know, here later measurements. They choose between the starts and end the training; the tree is never
+trained on them.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 from dtsemnet import DTSemNetRegressor
+from dtsemnet.plot import plot_history
 
 rng = np.random.default_rng(0)
 n = 3000
@@ -20,7 +25,10 @@ regressor.fit(X_train, y_train, X_val=X_val, y_val=y_val)
 
 watched = regressor.validation_scores_
 print(f"{regressor.n_iter_} epochs, best validation loss {-max(watched):.4f} in epoch {int(np.argmax(watched)) + 1}")
-for epoch in range(0, len(watched), max(1, len(watched) // 8)):
-    loss = -watched[epoch]
-    print(f"  epoch {epoch + 1:3}  {loss:8.4f}  {'#' * round(40 * min(1.0, loss / -watched[0]))}")
 print(f"R² on validation rows {regressor.score(X_val, y_val):.3f}, on later rows {regressor.score(X_test, y_test):.3f}")
+
+# %%
+# The losses of the epochs, and the temperature at the foot: while it falls, the function that is trained turns into the
+# tree.
+plot_history(regressor)
+plt.show()

@@ -30,7 +30,10 @@ ROOT = Path(__file__).parents[1]
 DEMO = ROOT / "examples" / "demo.py"
 EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*.py") if path != DEMO)
 PAGES = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "workshop/README.md", "paper/README.md"]
-DOCUMENTS = [*(ROOT / page for page in PAGES), *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [
+    *(ROOT / page for page in PAGES),
+    *sorted(page for folder in ("docs", "docs/guide", "docs/project") for page in (ROOT / folder).glob("*.md")),
+]
 BLOCK = re.compile(r"^```(?P<kind>[^\n]*)\n(?P<content>.*?)^```$", re.MULTILINE | re.DOTALL)
 BORDER = "-- end of a block of code --"
 """Printed after every block of code, so that it is known which block printed what."""
@@ -71,6 +74,7 @@ def has_blocks(document: Path, kind: str) -> bool:
 def run(script: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a script as a user would, but with one thread and in a folder that is thrown away."""
     environment = os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "100", "PYTHONIOENCODING": "utf-8"}
+    environment["MPLBACKEND"] = "template"  # draws nothing, and its show() says nothing
     return subprocess.run(
         [sys.executable, str(script), *arguments],
         cwd=folder, env=environment, capture_output=True, encoding="utf-8", timeout=900, check=False,

@@ -116,7 +116,7 @@ class DTSemNetClassifier(TreeClassifier, PrunableEstimator):
     history_ : History
         Training history of the tree that was kept.
     loss_curve_, validation_scores_, n_iter_ : list, list or None, int
-    feature_importances_ : ndarray of shape (n_features_in_,)
+    feature_importances_ : ndarray of shape (n_features,)
     n_features_in_ : int
     feature_names_in_ : ndarray
         If X had column names.
