@@ -17,6 +17,7 @@ ROOMS = {
     "folders": "",
     "json_lines": "folders",
     "kernels": "arrays",
+    "tables": "arrays files",
     "tree": "arrays files kernels",
     "nn": "arrays files kernels tree",
     "training": "arrays files kernels tree nn",
@@ -27,7 +28,7 @@ ROOMS = {
     "explorer": "arrays files kernels tree",
     "verify": "arrays files kernels tree",
     "rl": "arrays files folders json_lines kernels tree nn training fit estimators plot",
-    "cli": "arrays files tree estimators export plot explorer verify rl",
+    "cli": "arrays files tables tree estimators export plot explorer verify rl",
 }
 """What each room may import. The rooms that read a model alone (export to verify) do not know each other."""
 

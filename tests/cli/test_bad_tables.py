@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 from cli.conftest import Run
-from dtsemnet.cli import tables
-from dtsemnet.cli.tables import prepare, read_table
+from dtsemnet.tables import files
+from dtsemnet.tables.files import read_table
 
 FIT = ("--n-init", 1, "--epochs", 2, "--depth", 1, "--out", "o.json")
 
@@ -30,12 +30,15 @@ def with_inf(column: str = "b") -> pd.DataFrame:
 
 
 @pytest.fixture
-def files(tmp_path: Path, prepared: Path) -> Path:
+def folder(tmp_path: Path, prepared: Path) -> Path:
     """Tables with one fault each; fixture ``run`` works in the same folder."""
     pd.read_csv(prepared / "wine.csv").assign(other="x").to_csv(tmp_path / "other-target.csv", index=False)
     table().to_csv(tmp_path / "good.csv", index=False)
     with_inf().to_csv(tmp_path / "inf.csv", index=False)
     with_inf("t").to_csv(tmp_path / "inf-target.csv", index=False)
+    slip = table().astype({"b": object})
+    slip.loc[7, "b"] = "oops"
+    slip.to_csv(tmp_path / "slip.csv", index=False)
     texts = {
         "ragged.csv": "a,b,y\n1,2,yes\n1,2,3,4,no\n",
         "empty.csv": "",
@@ -44,6 +47,8 @@ def files(tmp_path: Path, prepared: Path) -> Path:
         "fake.parquet": "hello",
         "fake.csv.gz": "hello",
         "sheet.xlsx": "hello",
+        "table.xls": "hello",
+        "table.xyz": "hello",
         "bad.json": "{",
         "other.json": '{"a": 1}',
     }
@@ -63,11 +68,14 @@ def files(tmp_path: Path, prepared: Path) -> Path:
         ("fit ragged.csv --target y", "'ragged.csv' cannot be read: .*Expected 3 fields in line 3, saw 5."),
         ("fit empty.csv --target y", "'empty.csv' cannot be read"),
         ("fit header.csv --target y", "'header.csv' has a header but no rows"),
-        ("fit latin.csv --target y", "'latin.csv' cannot be read: .*; save it as UTF-8 text"),
+        ("fit latin.csv --target y --encoding utf-8", "'latin.csv' cannot be read: .*; name its encoding, as in --enc"),
+        ("fit slip.csv --target y", "column 'b' holds numbers, but 'oops' in row 7; .* --na oops; .* --categorical b"),
         ("fit one.csv --target y", "no column is left to predict from"),
         ("fit fake.parquet --target y", "'fake.parquet' cannot be read"),
         ("fit fake.csv.gz --target y", "'fake.csv.gz' cannot be read: Not a gzipped file"),
-        ("fit sheet.xlsx --target y", "the ending must be .csv, .tsv, .txt, .parquet or .pq"),
+        ("fit sheet.xlsx --target y", "'sheet.xlsx' cannot be read: .*(it is no Excel file|openpyxl)"),
+        ("fit table.xls --target y", ".xls files are not read; save it as .xlsx or .csv"),
+        ("fit table.xyz --target y", "the ending must be .csv, .tsv, .*.zst"),
         ("fit nowhere.csv --target y", "data file 'nowhere.csv' does not exist"),
         ("fit . --target y", "data file '.' is a folder"),
         ("fit good.csv", "--target is missing"),
@@ -91,23 +99,23 @@ def files(tmp_path: Path, prepared: Path) -> Path:
         ("evaluate @wine.json other-target.csv --target other", "holds none of the classes of the model, 'cultivar 1'"),
     ],
 )  # fmt: skip
-def test_a_bad_command_gets_one_clear_line(words: str, message: str, files: Path, run: Run) -> None:
+def test_a_bad_command_gets_one_clear_line(words: str, message: str, folder: Path, run: Run) -> None:
     options = FIT if words.startswith("fit") else ()
     done = run(*words.split(), *options, code=1)
     lines = [line for line in done.stderr.splitlines() if line.startswith("error:")]
     assert len(lines) == 1
     assert re.search(message, lines[0])
-    assert not (files / "o.json").exists()
+    assert not (folder / "o.json").exists()
 
 
 @pytest.mark.parametrize("words", ["--seed 5000000000", "--jobs 0", "--test-fraction 2", "--depth 99", "--l1 nan"])
-def test_an_option_out_of_range_is_named(words: str, files: Path, run: Run) -> None:
+def test_an_option_out_of_range_is_named(words: str, folder: Path, run: Run) -> None:
     done = run("fit", "good.csv", "--target", "y", *words.split(), code=2)
     assert words.split()[0] in done.stderr
 
 
 def test_a_small_file_does_not_unpack_to_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "MOST_UNPACKED", (2**20, 50))
+    monkeypatch.setattr(files, "MOST_UNPACKED", (2**20, 50))
     text = "a,b,y\n" + "0,0,yes\n1,1,no\n" * 100_000
     with gzip.open(tmp_path / "bomb.csv.gz", "wt") as stream:
         stream.write(text)
@@ -115,11 +123,3 @@ def test_a_small_file_does_not_unpack_to_fill_the_memory(tmp_path: Path, monkeyp
         read_table(tmp_path / "bomb.csv.gz")
     (tmp_path / "plain.csv").write_text(text)
     assert len(read_table(tmp_path / "plain.csv")) == 200_000
-
-
-def test_a_slip_of_the_pen_in_a_column_of_numbers_is_named() -> None:
-    frame = table().astype({"b": object})
-    frame.loc[7, "b"] = "oops"
-    _, remarks = prepare(frame)
-    assert "column 'b' would hold numbers but for 'oops' in row 7, and is read as text." in remarks
-    assert not any("would hold numbers" in remark for remark in prepare(table())[1])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dtsemnet.cli.tables import prepare, read_table, take_target, task_of
+from dtsemnet.cli.tables import prepare, take_target, task_of
+from dtsemnet.tables.files import read_table
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=30))
@@ -39,7 +39,8 @@ def test_numbers_come_from_csv_to_the_bit(numbers: list[float]) -> None:
     ],
 )
 def test_target_decides_the_task(y: list[object], task: str) -> None:
-    _, target, remarks = take_target(pd.DataFrame({"x": 1.0, "y": y}), "y")
+    remarks: list[str] = []
+    _, target, _ = take_target(pd.DataFrame({"x": 1.0, "y": y}), "y", remark=remarks.append)
     assert task_of(target)[0] == task
     assert bool(remarks) == pd.isna(pd.Series(y)).any()
 
@@ -61,17 +62,35 @@ def test_nothing_left_is_an_error() -> None:
 
 
 def test_row_numbers_without_a_name_are_left_out() -> None:
-    frame, remarks = prepare(pd.DataFrame({"Unnamed: 0": range(30), "x": np.linspace(0, 1, 30)}))
+    remarks: list[str] = []
+    frame, fates = prepare(pd.DataFrame({"Unnamed: 0": range(30), "x": np.linspace(0, 1, 30)}), remark=remarks.append)
     assert list(frame.columns) == ["x"]
-    assert remarks == ("column 'Unnamed: 0' left out: it numbers the rows.",)
+    assert remarks == ["column 'Unnamed: 0' left out: it numbers the rows."]
+    assert fates == {"Unnamed: 0": "left out: it numbers the rows", "x": "number"}
 
 
-def test_dates_of_parquet_are_refused() -> None:
-    with pytest.raises(ValueError, match="column 'day' holds dates or times"):
+def test_dates_of_parquet_are_left_out_with_the_option_that_reads_them() -> None:
+    with pytest.raises(ValueError, match=r"'day' left out: it holds dates or times .2024-01-01.; --date 'day' reads"):
         prepare(pd.DataFrame({"day": pd.date_range("2024-01-01", periods=3)}))
 
 
-def test_compressed_csv_with_a_byte_order_mark(tmp_path: Path) -> None:
-    path = tmp_path / "x.csv.gz"
-    path.write_bytes(gzip.compress("\ufeffgröße;y\n1,5;2\n".encode()))
-    assert list(read_table(path).columns) == ["größe", "y"]
+def test_a_text_with_nearly_as_many_values_as_rows_is_flagged() -> None:
+    remarks: list[str] = []
+    frame, _ = prepare(pd.DataFrame({"code": [f"c{i % 60}" for i in range(100)]}), remark=remarks.append)
+    assert list(frame.columns) == ["code"]
+    assert remarks == [
+        "column 'code' has 60 categories in 100 rows, like an identifier; leave it out by --drop 'code' if it is one."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        ([1.0, -1.0], "at least 0, got -1 in row 1"),
+        ([1.0, np.nan], "at least 0, got nan"),
+        (["a", "b"], "hold numbers"),
+    ],
+)
+def test_weights_are_checked(weight: list[object], message: str) -> None:
+    with pytest.raises(ValueError, match=f"--weight 'w' must hold .*{message}|--weight 'w' must {message}"):
+        take_target(pd.DataFrame({"x": [1, 2], "y": [1, 2], "w": weight}), "y", "w")

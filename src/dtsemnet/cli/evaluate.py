@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dtsemnet.cli.output import ModelArgument, TargetOption, columns, counted, listed, number, print_json, remark, say
+from dtsemnet.cli.table_options import TableOptions, reads_tables
 
 if TYPE_CHECKING:
-    from dtsemnet.arrays import Floats, Ints
+    from dtsemnet.arrays import Bools, Floats, Ints
 
 __all__ = ["EXAMPLES", "class_scores", "regression_scores", "run"]
 
@@ -24,14 +25,16 @@ MOST_CLASSES = 12
 """A wider confusion matrix does not fit on a screen; JSON has it whatever its size."""
 
 
+@reads_tables
 def run(
     model: ModelArgument,
-    data: Annotated[
-        Path, typer.Argument(help="CSV or Parquet file with the columns of training and the target.", metavar="DATA")
-    ],
+    data: Annotated[Path, typer.Argument(help="Table with the columns of training and the target.", metavar="DATA")],
     target: TargetOption = None,
+    weight: Annotated[str | None, typer.Option(help="Column of weights of the rows.", metavar="COLUMN")] = None,
     leaves: Annotated[bool, typer.Option("--leaves", help="Add a table with one line per leaf.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print figures as JSON.")] = False,
+    *,
+    reading: TableOptions,
 ) -> None:
     """Score a model: accuracy and confusion of classes, or the errors of numbers.
 
@@ -45,7 +48,7 @@ def run(
         raise ValueError(
             f"--target is missing, and {model} does not name its target; name the column with the answers."
         )
-    table = loaded.read(data, target=target)
+    table = loaded.read(data, reading, target=target, weight=weight)
     score = _score_classes if loaded.model.is_classifier else _score_numbers
     figures = {"model": model, "data": data, "target": target, "rows": len(table)} | score(loaded.model, table)
     if as_json:
@@ -54,7 +57,7 @@ def run(
         _show(figures, leaves=leaves)
 
 
-def class_scores(codes: Ints, predicted: Ints, probability: Floats) -> dict[str, float]:
+def class_scores(codes: Ints, predicted: Ints, probability: Floats, weight: Floats | None = None) -> dict[str, float]:
     """Compute accuracy, balanced accuracy and log loss; a label that is none of the classes (code -1) is an error.
 
     Log loss leaves such rows out, since the model gives them no probability.
@@ -68,13 +71,20 @@ def class_scores(codes: Ints, predicted: Ints, probability: Floats) -> dict[str,
     import numpy as np
 
     correct, known = codes == predicted, codes >= 0
-    recall = [float(correct[codes == code].mean()) for code in np.unique(codes)]
+    weight = np.ones(len(codes)) if weight is None else weight
+
+    def share(rows: Bools) -> float:
+        return float(np.average(correct[rows], weights=weight[rows])) if weight[rows].any() else float("nan")
+
+    recall = [share(codes == code) for code in np.unique(codes)]
     with np.errstate(divide="ignore"):
-        loss = float(-np.log(probability[known, codes[known]]).mean()) if known.any() else float("nan")
-    return {"accuracy": float(correct.mean()), "balanced accuracy": float(np.mean(recall)), "log loss": loss}
+        losses = -np.log(probability[known, codes[known]])
+    loss = float(np.average(losses, weights=weight[known])) if weight[known].any() else float("nan")
+    accuracy = share(np.ones(len(codes), dtype=bool))
+    return {"accuracy": accuracy, "balanced accuracy": float(np.nanmean(recall)), "log loss": loss}
 
 
-def regression_scores(y: Floats, predicted: Floats) -> dict[str, float]:
+def regression_scores(y: Floats, predicted: Floats, weight: Floats | None = None) -> dict[str, float]:
     """Compute the root mean squared error, the mean absolute error and R2 (NaN if y does not vary).
 
     Examples
@@ -85,12 +95,14 @@ def regression_scores(y: Floats, predicted: Floats) -> dict[str, float]:
     """
     import numpy as np
 
-    error = predicted - y
-    spread = float(((y - y.mean()) ** 2).sum())
+    error, weight = predicted - y, np.ones(len(y)) if weight is None else weight
+    if not weight.any():
+        return dict.fromkeys(("RMSE", "MAE", "R2"), float("nan"))
+    spread = float((weight * (y - np.average(y, weights=weight)) ** 2).sum())
     return {
-        "RMSE": float(np.sqrt((error**2).mean())),
-        "MAE": float(np.abs(error).mean()),
-        "R2": 1 - float((error**2).sum()) / spread if spread > 0 else float("nan"),
+        "RMSE": float(np.sqrt(np.average(error**2, weights=weight))),
+        "MAE": float(np.average(np.abs(error), weights=weight)),
+        "R2": 1 - float((weight * error**2).sum()) / spread if spread > 0 else float("nan"),
     }
 
 
@@ -117,7 +129,7 @@ def _score_classes(model: Any, table: Any) -> dict[str, Any]:
     true = [*names, "(unknown)"] if confusion[-1].any() else names
     accuracy = [n / total if total else None for n, total in zip(survey.n_correct, survey.count)]
     return {
-        "scores": class_scores(codes, predicted, model.predict_proba(table.X)),
+        "scores": class_scores(codes, predicted, model.predict_proba(table.X), table.weight),
         "confusion": {"true": true, "predicted": names, "rows": confusion[: len(true)].tolist()},
         "leaves": [
             {"leaf": leaf, "rows": int(survey.count[leaf]), "answer": names[code], "accuracy": accuracy[leaf]}
@@ -141,7 +153,7 @@ def _score_numbers(model: Any, table: Any) -> dict[str, Any]:
     assert survey.squared_error is not None
     figures = survey.count, survey.mean_target[:, 0], np.sqrt(survey.squared_error[:, 0])
     return {
-        "scores": regression_scores(survey.target[:, 0], survey.prediction[:, 0]),
+        "scores": regression_scores(survey.target[:, 0], survey.prediction[:, 0], table.weight),
         "leaves": [
             {"leaf": leaf, "rows": rows, "mean target": mean, "RMSE": error}
             for leaf, (rows, mean, error) in enumerate(zip(*(figure.tolist() for figure in figures)))

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from dtsemnet.cli.output import ModelArgument, print_json, put
+from dtsemnet.cli.table_options import TableOptions, reads_tables
 
 __all__ = ["EXAMPLES", "run"]
 
@@ -18,11 +19,14 @@ dtsemnet explain model.json data.csv --row 3 --json
 """
 
 
+@reads_tables
 def run(
     model: ModelArgument,
-    data: Annotated[Path, typer.Argument(help="CSV or Parquet file with the columns of training.", metavar="DATA")],
+    data: Annotated[Path, typer.Argument(help="Table with the columns of training.", metavar="DATA")],
     row: Annotated[int, typer.Option(help="Row of the table, counted from 0.", min=0, metavar="N")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the explanation as JSON.")] = False,
+    *,
+    reading: TableOptions,
 ) -> None:
     """Explain one prediction: the splits on its path, how far each is from flipping, and the leaf's own model.
 
@@ -32,7 +36,7 @@ def run(
     from dtsemnet.export.readable.explain import explain
 
     loaded = load(model)
-    table = loaded.read(data)
+    table = loaded.read(data, reading)
     if row >= len(table):
         raise ValueError(f"--row {row} does not exist: {data} has rows 0 to {len(table) - 1}.")
     explanation = explain(loaded.model, table.X.iloc[[row]], background=table.X)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from dtsemnet.cli.output import ModelArgument, TargetOption, check_output, say, size_of
+from dtsemnet.cli.table_options import TableOptions, reads_tables
 
 __all__ = ["EXAMPLES", "run"]
 
@@ -17,6 +18,7 @@ dtsemnet explore model.json --data data.csv --target y --out tree.html --open
 """
 
 
+@reads_tables
 def run(
     model: ModelArgument,
     out: Annotated[Path, typer.Option(help="Page to write.", metavar="FILE")],
@@ -34,6 +36,8 @@ def run(
     ] = False,
     show: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace the page.")] = False,
+    *,
+    reading: TableOptions,
 ) -> None:
     """Write a page that shows a tree: walk through it, type values, watch the path change.
 
@@ -47,7 +51,7 @@ def run(
     loaded = load(model)
     X = y = None
     if data is not None:
-        table = loaded.read(data, target=target, guess=True)
+        table = loaded.read(data, reading, target=target, guess=True)
         X, y = table.X, table.y
     to_html(loaded.model, out, X=X, y=y, title=title or model.stem, max_rows=max_rows, separate=separate)
     say(f"Page written to {out} ({size_of(out)}); open it in a browser.")

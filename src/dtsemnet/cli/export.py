@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 import typer
 
 from dtsemnet.cli.output import ModelArgument, check_output, print_json, put, remark, say, size_of
+from dtsemnet.cli.table_options import TableOptions, reads_tables
 
 __all__ = ["EXAMPLES", "FORMS", "Form", "FormName", "run"]
 
@@ -57,6 +58,7 @@ FORMS: dict[FormName, Form] = {
 }
 
 
+@reads_tables
 def run(
     model: ModelArgument,
     to: Annotated[
@@ -73,6 +75,8 @@ def run(
     ] = None,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace the file.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON; needs --out.")] = False,
+    *,
+    reading: TableOptions,
 ) -> None:
     """Write a tree in another language, checked to give the same answers.
 
@@ -88,7 +92,7 @@ def run(
 
     loaded = load(model)
     options = FORMS[to].options | ({} if name is None else {FORMS[to].name: name})
-    X = None if data is None else loaded.read(data).X
+    X = None if data is None else loaded.read(data, reading).X
     export = importlib.import_module("dtsemnet.export")
     result = getattr(export, FORMS[to].function)(loaded.model, X, **options)
     content, check = str(result), ""  # a text or a drawing is only for reading; a program was checked

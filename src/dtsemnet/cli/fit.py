@@ -16,7 +16,21 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from dtsemnet.cli.output import check_output, columns, counted, interruptible, number, print_json, quoted, remark, say
+from dtsemnet.cli.output import (
+    check_output,
+    columns,
+    counted,
+    interruptible,
+    listed,
+    may_replace,
+    number,
+    print_json,
+    quoted,
+    remark,
+    say,
+)
+from dtsemnet.cli.table_options import TableOptions, reads_tables
+from dtsemnet.tables.files import KINDS
 
 if TYPE_CHECKING:
     from dtsemnet import Model
@@ -24,17 +38,22 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "run"]
 
+MOST_COLUMNS = 25
+"""Lines of the table that says what became of the columns."""
+
 EXAMPLES = """
 dtsemnet fit
 dtsemnet fit wine.csv --target cultivar --depth 2 --out wine.json
 dtsemnet fit houses.parquet --target price --task regression --drop id
 dtsemnet fit train.csv --target y --test test.csv --seed 1 --json
+dtsemnet fit sales.xlsx --target revenue --date day --weight units --na unknown
 """
 
 
+@reads_tables
 def run(
     data: Annotated[
-        Path | None, typer.Argument(help="CSV or Parquet file with a header. Without one: iris.", metavar="DATA")
+        Path | None, typer.Argument(help=f"Table with a header ({KINDS}). Without one: iris.", metavar="DATA")
     ] = None,
     target: Annotated[str | None, typer.Option(help="Column to predict.", metavar="COLUMN")] = None,
     depth: Annotated[
@@ -66,6 +85,17 @@ def run(
     categorical: Annotated[
         list[str] | None, typer.Option(help="Read a column of numbers as categories; repeatable.", metavar="COLUMN")
     ] = None,
+    date: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Read a column of dates as numbers: year, month, weekday, days; or those named. Repeatable.",
+            metavar="COLUMN[=PART,...]",
+        ),
+    ] = None,
+    month_first: Annotated[
+        bool | None, typer.Option("--month-first/--day-first", help="What comes first in dates such as 3/4/2024.")
+    ] = None,
+    weight: Annotated[str | None, typer.Option(help="Column of weights of the rows.", metavar="COLUMN")] = None,
     leaf: Annotated[
         Literal["linear", "constant"] | None, typer.Option(help="Leaves for regression; linear by default.")
     ] = None,
@@ -81,24 +111,28 @@ def run(
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace the model file.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print figures as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
+    *,
+    reading: TableOptions,
 ) -> None:
     """Fit a tree to a table and write it to a model file.
 
-    The target decides between classification and regression, texts become categories, missing values a feature of
-    their own. A fifth of the rows is held out for the scores, which are shown beside those of CART of the same depth.
+    The target decides between classification and regression, texts become numbers or categories, missing values a
+    feature of their own; the summary says what became of every column. A fifth of the rows is held out for the scores,
+    which are shown beside those of CART of the depth that was asked for, or found.
     """
-    check_output(out, force=force)
+    check_output(out, force=True)  # whether it may be replaced is asked when the table was read
     if jobs == 0:
         raise typer.BadParameter("--jobs must be a number of starts, or -1 for one per core; got 0.")
     with interruptible():  # from here on: a Ctrl-C during the imports ends the command as one during the fit does
-        from dtsemnet.cli.tables import read_split_table
+        from dtsemnet.cli.tables import TableRequest, read_split_table
 
-        table = read_split_table(
-            data, target, task=task, test=test, test_fraction=test_fraction, validation=validation,
-            drop=drop or [], categorical=categorical or [], seed=seed,
+        request = TableRequest(
+            data, target, task=task, test=test, test_fraction=test_fraction, validation=validation, drop=drop or (),
+            categorical=categorical or (), dates=date or (), month_first=month_first, weight=weight, seed=seed,
+            reading=reading,
         )  # fmt: skip
-        for text in table.train.remarks:
-            remark(text)
+        table = read_split_table(request, remark)
+        check_output(out, force=force or may_replace(out))
         options: dict[str, Any] = {
             "max_depth": depth, "effort": effort,
             "n_init": n_init or "auto", "max_iter": epochs, "l1": l1, "n_jobs": jobs, "random_state": seed,
@@ -134,8 +168,10 @@ def _fit(table: SplitTable, options: dict[str, Any]) -> tuple[Any, dict[str, Any
     classes, train, validation = table.task == "classification", table.train, table.validation
     estimator: Any = (DTSemNetClassifier if classes else DTSemNetRegressor)(**options)
     held = {} if validation is None else {"X_val": validation.X, "y_val": validation.y}
+    if validation is not None and validation.weight is not None:
+        held["sample_weight_val"] = validation.weight
     start = time.process_time()
-    estimator.fit(train.X, train.y, **held)
+    estimator.fit(train.X, train.y, train.weight, **held)
     seconds = time.process_time() - start
     if isinstance(train.X, np.ndarray):  # give it the column names that a data frame would have brought
         named = estimator.tree_.replace(feature_names=train.names)
@@ -143,10 +179,11 @@ def _fit(table: SplitTable, options: dict[str, Any]) -> tuple[Any, dict[str, Any
         estimator.feature_names_in_ = np.array(train.names, dtype=object)
     model = estimator.model_
     # CART cannot have a depth of 0, which is one leaf; instead no node has rows enough to be split.
-    limit = {"max_depth": model.tree.depth} if model.tree.depth else {"max_depth": 1, "min_samples_split": 2**30}
+    depth = model.tree.depth if options["max_depth"] is None else options["max_depth"]
+    limit = {"max_depth": depth} if depth else {"max_depth": 1, "min_samples_split": 2**30}
     cart = (DecisionTreeClassifier if classes else DecisionTreeRegressor)(**limit, random_state=options["random_state"])
     start = time.process_time()
-    cart.fit(model.transform(train.X), train.y)
+    cart.fit(model.transform(train.X), train.y, sample_weight=train.weight)
     cart_seconds = time.process_time() - start
     ours: dict[str, Any] = {"depth": model.tree.depth, "leaves": model.tree.n_leaves, "cpu_seconds": seconds}
     theirs: dict[str, Any] = {"depth": int(cart.get_depth()), "leaves": int(cart.get_n_leaves())}
@@ -158,13 +195,13 @@ def _fit(table: SplitTable, options: dict[str, Any]) -> tuple[Any, dict[str, Any
         "classes": list(model.class_names) if classes else None,
         "rows": {"train": len(train), "test": 0 if table.test is None else len(table.test)},
         "columns": len(train.names), "seed": options["random_state"], "dtsemnet": ours, "cart": theirs,
-        "remarks": list(train.remarks),
+        "remarks": list(table.remarks), "fate of columns": table.fates,
     }  # fmt: skip
     return estimator, figures
 
 
 def _scores(model: Model, cart: Any, rows: LabelledRows) -> list[dict[str, float]]:
-    """Scores of our tree and of CART on the same encoded rows."""
+    """Scores of our tree and of CART on the same encoded rows, weighted if the rows are."""
     import numpy as np
 
     from dtsemnet.cli.evaluate import regression_scores
@@ -173,9 +210,9 @@ def _scores(model: Model, cart: Any, rows: LabelledRows) -> list[dict[str, float
     if model.is_classifier:
         codes = model.class_codes(rows.y, allow_unknown=True)
         classes = model.tree.leaf_class[model.tree.apply(features)], model.class_codes(cart.predict(features))
-        return [{"accuracy": float((codes == predicted).mean())} for predicted in classes]
+        return [{"accuracy": float(np.average(codes == predicted, weights=rows.weight))} for predicted in classes]
     numbers = np.asarray(model.output(model.tree.predict(features))), cart.predict(features)
-    scores = (regression_scores(rows.y, predicted) for predicted in numbers)
+    scores = (regression_scores(rows.y, predicted, rows.weight) for predicted in numbers)
     return [{name: score[name] for name in ("RMSE", "R2")} for score in scores]
 
 
@@ -186,7 +223,10 @@ def _save(estimator: Any, table: SplitTable, figures: dict[str, Any], path: Path
     # No times and no folders: the same table and seed give the same bytes, on anybody's disk.
     fit = {name: figures[name] for name in ("task", "rows", "seed")} | {"data": Path(table.name).name}
     fit |= {name: {part: figures[name][part] for part in ("train", "test")} for name in ("dtsemnet", "cart")}
-    estimator.model_.save(path, about=describe(estimator) | {"target": table.target, "fit": fit})
+    about = describe(estimator) | {"target": table.target, "fit": fit}
+    about |= {"table": recipe} if (recipe := table.recipe.to_dict()) else {}
+    about |= {"weight": table.weight} if table.weight else {}
+    estimator.model_.save(path, about=about)
 
 
 def _show(table: SplitTable, figures: dict[str, Any], data: Path | None, out: Path, *, linear: bool) -> None:
@@ -196,7 +236,9 @@ def _show(table: SplitTable, figures: dict[str, Any], data: Path | None, out: Pa
     size = f"{counted(rows['train'] + rows['test'], 'row')}, {counted(figures['columns'], 'column')}"
     say(f"{table.name}: {size}", style="bold")
     say(f"{figures['task']} of {quoted(figures['target'])}: {figures['because']}" + _classes(figures["classes"]))
-    say(f"{rows['train']:,} rows to train on, {rows['test']:,} to test on" + table.test_rows)
+    weighted = f", weighted by {quoted(table.weight)}, as are the scores" if table.weight else ""
+    say(f"{rows['train']:,} rows to train on, {rows['test']:,} to test on{table.test_rows}{weighted}")
+    _show_columns(table)
     say()
     ours, cart = figures["dtsemnet"], figures["cart"]
     lines = [[name, *(f"{tree[name]:,}" for tree in (ours, cart))] for name in ("depth", "leaves")]
@@ -214,6 +256,22 @@ def _show(table: SplitTable, figures: dict[str, Any], data: Path | None, out: Pa
     say(f"  dtsemnet show {model}", style="cyan")
     say(f"  dtsemnet explore {model}{options} --out {stem}.html", style="cyan")
     say(f"  dtsemnet export {model} --to c --out {stem}.c", style="cyan")
+
+
+def _show_columns(table: SplitTable) -> None:
+    """Say what became of every column; columns of numbers, which are most, in one line."""
+    alike: dict[str, list[str]] = {}
+    for name, fate in table.fates.items():
+        alike.setdefault(fate if fate == "number" else f"{name}: {fate}", []).append(name)
+    if not alike:
+        return
+    say()
+    say("What became of the columns:", style="dim")
+    lines = [[listed(names), fate.removeprefix(f"{names[0]}: ")] for fate, names in alike.items()]
+    shown = lines if len(lines) <= MOST_COLUMNS else lines[:MOST_COLUMNS]
+    columns(["column", "read as"], shown, words=True)
+    if len(shown) < len(lines):
+        say(f"and {len(lines) - len(shown)} more: see the fate of columns by --json", style="dim")
 
 
 def _classes(names: list[Any] | None) -> str:

@@ -1,8 +1,9 @@
 """Model files, and tables read as a model needs them.
 
 A model file holds an estimator's model, a bare model or a bare tree; all three predict,
-print and export alike. A table is matched by column names. Columns whose categories are
-texts are read as text, so that "7" in training is not the number 7 here.
+print and export alike. A table is matched by column names, and its texts are turned into
+numbers as those of training were (:class:`~dtsemnet.tables.Recipe`). Columns whose categories
+are texts are read as text, so that "7" in training is not the number 7 here.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dtsemnet.arrays import Array
+from dtsemnet.arrays import Array, Floats
 from dtsemnet.cli.output import counted, quoted, remark
-from dtsemnet.cli.tables import pick, read_table, take_target
+from dtsemnet.cli.tables import pick, read_weight, take_target
+from dtsemnet.tables.files import TableOptions, read_table
+from dtsemnet.tables.recipe import Recipe
 from dtsemnet.tree import Column, Document, Model, load_document
 
 __all__ = ["Loaded", "ModelRows", "load"]
@@ -24,9 +27,10 @@ class ModelRows:
     """Rows for a model: its columns in its order, and the target if one was named."""
 
     frame: Any
-    """The whole table, rows without a target dropped."""
+    """The whole table as it was read, rows without a target dropped."""
     X: Any
     y: Array | None
+    weight: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.X)
@@ -58,35 +62,49 @@ class Loaded:
         known = isinstance(name, str) and name in dtsemnet.estimators.__all__  # never whatever else has that name
         return getattr(dtsemnet.estimators, str(name)).load(self.path) if known else None
 
-    def read(self, path: Path, *, target: str | None = None, guess: bool = False) -> ModelRows:
+    @property
+    def recipe(self) -> Recipe:
+        """How the texts of a table become numbers, as in training."""
+        return Recipe.from_dict(self.document.about.get("table"))
+
+    def read(
+        self, path: Path, reading: TableOptions | None = None, *, target: str | None = None, guess: bool = False,
+        weight: str | None = None,
+    ) -> ModelRows:  # fmt: skip
         """Read a table, with remarks on values that the model has not met in training.
 
         ``guess`` takes the target of the fit if none is named and the table has it.
         """
-        model, wanted = self.model, target or (self.target if guess else None)
+        model, wanted, reading = self.model, target or (self.target if guess else None), reading or TableOptions()
+        recipe = self.recipe.with_options(reading)
         text = [c.name for c in model.encoder.columns if c.categories and all(isinstance(v, str) for v in c.categories)]
         if wanted is not None and model.class_names and all(isinstance(name, str) for name in model.class_names):
             text.append(wanted)
-        frame, y = read_table(path, text=text), None
-        whole = frame
+        whole = read_table(path, reading, text=[*text, *recipe.columns], remark=remark)
+        # A column of numbers that training read from numbers may be written as text here.
+        numbers = {c.name for c in model.encoder.columns if not c.categories} - recipe.columns
+        if wanted is not None and not model.is_classifier:
+            numbers |= {wanted} - recipe.columns
+        frame = recipe.apply(Recipe.find(whole, reading, only=numbers, remark=remark).apply(whole))
+        y = weights = None
         if wanted is not None and (target is not None or wanted in frame.columns):
-            frame, y, remarks = take_target(frame, wanted)
+            weights_of = frame
+            frame, y, _ = take_target(frame, wanted, remark=remark)
+            weights = read_weight(weights_of.loc[frame.index], weight)
             whole = whole.loc[frame.index]
-            for line in remarks:
-                remark(line)
-        X = self._columns(frame, path)
+        X = self._columns(frame, path, recipe)
         for column in model.encoder.columns:
             _remark_values(column, X[column.name])
-        return ModelRows(whole, X, y)
+        return ModelRows(whole, X, y, weights)
 
-    def _columns(self, frame: Any, path: Path) -> Any:
+    def _columns(self, frame: Any, path: Path, recipe: Recipe) -> Any:
         """Find columns by name, or by position if the model never knew any names."""
         names = [column.name for column in self.model.encoder.columns]
         nameless = names == [f"x{i}" for i in range(len(names))]
         if nameless and not set(names) <= set(frame.columns) and len(frame.columns) == len(names):
             remark("the model has no column names; the columns of the table are read in their order.")
             return frame.set_axis(names, axis=1)
-        return pick(frame, names, path)
+        return pick(frame, names, path, recipe)
 
 
 def _remark_values(column: Column, values: Any) -> None:

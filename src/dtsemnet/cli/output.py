@@ -45,6 +45,7 @@ __all__ = [
     "guarded",
     "interruptible",
     "listed",
+    "may_replace",
     "number",
     "print_json",
     "put",
@@ -226,6 +227,13 @@ def check_output(path: Path | None, *, force: bool, what: str = "--out") -> None
         )
     if path.exists() and not force:
         raise FileExistsError(f"{what} {quoted(path)} exists; add --force to replace it, or name another file.")
+
+
+def may_replace(path: Path) -> bool:
+    """Ask whether an existing file may be replaced, if a person is there to answer."""
+    if not path.exists() or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    return bool(typer.confirm(f"{printable(path)} exists; replace it?", err=True))
 
 
 def check_picture(path: Path | None, *, force: bool, what: str = "--out") -> None:

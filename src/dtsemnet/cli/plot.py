@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 import typer
 
 from dtsemnet.cli.output import ModelArgument, TargetOption, check_picture, require, say, size_of, write_picture
+from dtsemnet.cli.table_options import TableOptions, reads_tables
 
 if TYPE_CHECKING:
     from dtsemnet.cli.models import Loaded, ModelRows
@@ -26,6 +27,7 @@ dtsemnet plot model.json importance --out importance.png
 Picture: TypeAlias = Literal["tree", "regions", "leaves", "importance"]
 
 
+@reads_tables
 def run(
     model: ModelArgument,
     picture: Annotated[Picture, typer.Argument(help="What to draw.")],
@@ -41,6 +43,8 @@ def run(
     ] = None,
     dpi: Annotated[int, typer.Option(help="Dots per inch of a PNG.", min=20, max=1200, metavar="N")] = 150,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace the file.")] = False,
+    *,
+    reading: TableOptions,
 ) -> None:
     """Draw a tree, its regions, the use of its leaves, or the importance of its columns."""
     check_picture(out, force=force)
@@ -48,7 +52,7 @@ def run(
     from dtsemnet.cli.models import load
 
     loaded = load(model)
-    table = None if data is None else loaded.read(data, target=target, guess=True)
+    table = None if data is None else loaded.read(data, reading, target=target, guess=True)
     write_picture(_draw(picture, loaded, table, row, along).figure, out, dpi=dpi)
     say(f"Picture written to {out} ({size_of(out)}).")
 

@@ -18,6 +18,7 @@ from dtsemnet.cli.output import (
     require,
     say,
 )
+from dtsemnet.cli.table_options import TableOptions, reads_tables
 
 __all__ = ["EXAMPLES", "run"]
 
@@ -28,11 +29,12 @@ cat new.csv | dtsemnet predict model.json -
 """
 
 
+@reads_tables
 def run(
     model: ModelArgument,
     data: Annotated[
         Path,
-        typer.Argument(help="CSV or Parquet file with the columns of training; -: CSV from stdin.", metavar="DATA"),
+        typer.Argument(help="Table with the columns of training; -: text from stdin.", metavar="DATA"),
     ],
     out: Annotated[Path | None, typer.Option(help="CSV file to write instead of printing.", metavar="FILE")] = None,
     proba: Annotated[bool, typer.Option("--proba", help="Add the probability of each class.")] = False,
@@ -42,6 +44,8 @@ def run(
     ] = None,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace the file.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the answers as JSON.")] = False,
+    *,
+    reading: TableOptions,
 ) -> None:
     """Predict the rows of a table, one line of CSV for each, in their order."""
     check_output(out, force=force)
@@ -51,7 +55,7 @@ def run(
     loaded = load(model)
     if proba and not loaded.model.is_classifier:
         raise ValueError(f"--proba needs a model that predicts classes; {quoted(model)} predicts numbers.")
-    table = loaded.read(data)
+    table = loaded.read(data, reading)
     answers = _answers(loaded.model, table, proba=proba, leaf=leaf, keep=keep or [])
     if out is not None:
         write_atomically(out, answers.to_csv(index=False, lineterminator="\n"))

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from dtsemnet.cli.output import ModelArgument, check_output, put, say
+from dtsemnet.cli.table_options import TableOptions, reads_tables
 
 __all__ = ["EXAMPLES", "run"]
 
@@ -18,6 +19,7 @@ dtsemnet show model.json --digits 2 --out tree.txt
 """
 
 
+@reads_tables
 def run(
     model: ModelArgument,
     data: Annotated[
@@ -26,6 +28,8 @@ def run(
     digits: Annotated[int | None, typer.Option(help="Significant digits.", min=1, max=17, metavar="N")] = None,
     out: Annotated[Path | None, typer.Option(help="File to write instead of printing.", metavar="FILE")] = None,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace the file.")] = False,
+    *,
+    reading: TableOptions,
 ) -> None:
     """Print a tree as rules that a person can follow.
 
@@ -37,7 +41,7 @@ def run(
 
     check_output(out, force=force)
     loaded = load(model)
-    X = None if data is None else loaded.read(data).X
+    X = None if data is None else loaded.read(data, reading).X
     text = to_text(loaded.model, X) if digits is None else to_text(loaded.model, X, digits=digits)
     if out is None:
         put(text)

@@ -1,39 +1,45 @@
-"""Tables: from a file to rows that a tree can be fitted to, with a remark on every decision.
+"""Tables to fit a tree to: which columns, which target, which rows for what, with a remark on every decision.
 
-Nothing is decided silently: rows without a target are dropped, columns that cannot help
-(one value only, texts that differ in nearly every row) are left out, and dates are refused,
-because only a person knows what about a date matters. Texts become categories. A column
-that is text in training is always read as text, so that ``7`` is then the text "7".
+:mod:`dtsemnet.tables` reads the file and turns texts into numbers. Nothing is decided silently: rows without a target
+are dropped, columns that cannot help (one value only, texts that differ in nearly every row, dates that nobody asked
+for) are left out. Texts become categories. A column that is text in training is always read as text, so that ``7`` is
+then the text "7".
 """
 
 from __future__ import annotations
 
-import gzip
-import io
 import re
-import sys
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from dtsemnet.arrays import Array
-from dtsemnet.cli.output import check_columns, counted, listed, quoted, require
+from dtsemnet.arrays import Array, Floats
+from dtsemnet.cli.output import check_columns, counted, listed, quoted
+from dtsemnet.tables.dates import PARTS, looks_like_dates
+from dtsemnet.tables.files import TableOptions, read_table
+from dtsemnet.tables.recipe import Recipe, is_text
 
 __all__ = [
+    "Fates",
     "LabelledRows",
     "SplitTable",
+    "TableRequest",
     "pick",
     "prepare",
     "read_split_table",
     "read_table",
+    "read_weight",
     "take_target",
     "task_of",
 ]
 
 TaskName: TypeAlias = Literal["classification", "regression"]
+Remark: TypeAlias = Callable[[str], None]
+Fates: TypeAlias = dict[str, str]
+"""What became of each column of a file, in words."""
 
 MOST_CLASSES = 20
 """Whole numbers with more distinct values than this are a quantity, not classes."""
@@ -41,24 +47,19 @@ MOST_CLASSES = 20
 MOST_CATEGORIES = 1000
 """A column of text with more distinct values than this is left out."""
 
-MOST_UNPACKED = 2**28, 50
-"""A packed table may unpack to this many bytes, or to this many times its size if that is more."""
-
-MOSTLY_NUMBERS = 0.9
-"""A column of text with this share of numbers is probably one of numbers with slips of the pen."""
-
-DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([ T]\d.*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}( \d.*)?")
+FEWEST_IDENTIFIERS = 20
+"""With fewer distinct values a column is not taken for an identifier."""
 
 
 @dataclass(frozen=True)
 class LabelledRows:
-    """Columns and targets of rows, and remarks on how they were chosen."""
+    """Columns and targets of rows, and how they were chosen."""
 
     X: Any
     """A data frame, or an array for the embedded table, which needs no pandas."""
     y: Array
     names: tuple[str, ...]
-    remarks: tuple[str, ...] = ()
+    weight: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.y)
@@ -66,7 +67,7 @@ class LabelledRows:
     def take(self, rows: Array) -> LabelledRows:
         """Take some of the rows."""
         X = self.X[rows] if isinstance(self.X, np.ndarray) else self.X.iloc[rows]
-        return replace(self, X=X, y=self.y[rows])
+        return replace(self, X=X, y=self.y[rows], weight=None if self.weight is None else self.weight[rows])
 
 
 @dataclass(frozen=True)
@@ -83,127 +84,162 @@ class SplitTable:
     train: LabelledRows
     test: LabelledRows | None
     validation: LabelledRows | None
+    recipe: Recipe
+    fates: Fates
+    remarks: tuple[str, ...]
+    weight: str | None = None
 
 
-def read_split_table(
-    data: Path | None,
-    target: str | None,
-    *,
-    task: str,
-    test: Path | None,
-    test_fraction: float,
-    validation: Path | None,
-    drop: Sequence[str],
-    categorical: Sequence[str],
-    seed: int,
-) -> SplitTable:
-    """Read a table to fit a tree to, and set test rows aside; the arguments are the options of ``dtsemnet fit``."""
+@dataclass(frozen=True)
+class TableRequest:
+    """What the options of ``dtsemnet fit`` say about the table."""
+
+    data: Path | None = None
+    target: str | None = None
+    task: str = "auto"
+    test: Path | None = None
+    test_fraction: float = 0.2
+    validation: Path | None = None
+    drop: Sequence[str] = ()
+    categorical: Sequence[str] = ()
+    dates: Sequence[str] = ()
+    month_first: bool | None = None
+    weight: str | None = None
+    seed: int = 0
+    reading: TableOptions = field(default_factory=TableOptions)
+
+
+def read_split_table(request: TableRequest, remark: Remark) -> SplitTable:
+    """Read a table to fit a tree to, and set test rows aside; ``remark`` is told each decision."""
+    remarks: list[str] = []
+
+    def tell(text: str) -> None:
+        remarks.append(text)
+        remark(text)
+
+    data, target, recipe, fates = request.data, request.target, Recipe(), Fates()
     if data is None:
-        if target not in (None, "species") or test or validation or drop or categorical:
-            raise ValueError(
-                "--target, --test, --validation, --drop and --categorical need a data file; name one first."
-            )
-        from sklearn.datasets import load_iris
-
-        iris = load_iris()
-        names = tuple(str(name).removesuffix(" (cm)") for name in iris.feature_names)
-        table = LabelledRows(iris.data, iris.target_names.astype(object)[iris.target], names)
+        table = _embedded(request)
         target, name = "species", "iris, a table embedded in scikit-learn"
     else:
-        whole = read_table(data, text=categorical)
-        check_columns(categorical, whole.columns, "--categorical")
-        frame, y, dropped = take_target(whole, target)
-        X, remarks = prepare(frame, drop=drop)
-        table, name = LabelledRows(X, y, tuple(X.columns), (*dropped, *remarks)), str(data)
+        table, recipe, fates = _read_training(request, data, tell)
+        name = str(data)
     assert target is not None
-    kind, reason = task_of(table.y, task)
+    kind, reason = task_of(table.y, request.task)
     table = replace(table, y=_typed(table.y, kind))
-    others = [None if path is None else _like(table, path, target, kind) for path in (test, validation)]
-    train, held, test_rows = table, others[0], f", the rows of {test}"
-    if test is None:
-        train, held = _hold_out(table, test_fraction, seed, by_class=kind == "classification")
-        test_rows = f" ({100 * test_fraction:g} %, drawn with seed {seed})" if held is not None else ""
-    return SplitTable(name, target, kind, reason, test_rows, train, held, others[1])
+    paths = (request.test, request.validation)
+    others = [None if path is None else _like(table, path, request, recipe, kind) for path in paths]
+    train, held, test_rows = table, others[0], f", the rows of {request.test}"
+    if request.test is None:
+        by_class = kind == "classification"
+        train, held = _hold_out(table, request.test_fraction, request.seed, by_class=by_class)
+        drawn = f" ({100 * request.test_fraction:g} %, drawn with seed {request.seed})"
+        test_rows = drawn if held is not None else ""
+    return SplitTable(
+        name, target, kind, reason, test_rows, train, held, others[1], recipe, fates, tuple(remarks), request.weight
+    )
 
 
-def read_table(path: Path, *, text: Iterable[str] = ()) -> Any:
-    """Read a CSV or Parquet file, columns of ``text`` as text whatever they look like; ``-`` is CSV on stdin."""
-    if str(path) != "-" and not path.is_file():
-        what = "is a folder" if path.is_dir() else "does not exist"
-        raise FileNotFoundError(f"data file {quoted(path)} {what}; name a CSV or Parquet file.")
-    pandas = require("pandas", extra="data", verb="reading a table")
-    kind = "".join(path.suffixes[-2:]).lower()
-    try:
-        if kind.endswith((".parquet", ".pq")):
-            frame = pandas.read_parquet(path)
-            wanted = [name for name in text if name in frame.columns and frame[name].dtype.kind in "iufb"]
-            frame = frame.astype(dict.fromkeys(wanted, "string"))
-        elif kind.endswith((".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")) or str(path) == "-":
-            frame = _read_csv(pandas, path, dict.fromkeys(text, str))
-        else:
-            raise ValueError("the ending must be .csv, .tsv, .txt, .parquet or .pq")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"data file {quoted(path)} cannot be read: {error}; save it as UTF-8 text.") from error
-    except (ValueError, OSError, ImportError, EOFError, pandas.errors.ParserError) as error:
-        reason = str(error).strip().rstrip(".")
-        raise ValueError(f"data file {quoted(path)} cannot be read: {reason}.") from error
-    frame.columns = [str(name) for name in frame.columns]
-    if not len(frame):
-        raise ValueError(f"data file {quoted(path)} has a header but no rows.")
-    return frame
+def _embedded(request: TableRequest) -> LabelledRows:
+    """Iris, for the first try without a file."""
+    others = (request.test, request.validation, request.drop, request.categorical, request.dates, request.weight)
+    if request.target not in (None, "species") or any(others):
+        raise ValueError("--target, --test, --validation, --drop, --categorical, --date and --weight need a data file; "
+                         "name one first.")  # fmt: skip
+    from sklearn.datasets import load_iris
+
+    iris = load_iris()
+    names = tuple(str(name).removesuffix(" (cm)") for name in iris.feature_names)
+    return LabelledRows(iris.data, iris.target_names.astype(object)[iris.target], names)
 
 
-def _read_csv(pandas: Any, path: Path, dtype: dict[str, type]) -> Any:
-    """Read CSV; the separator is the one that the header has most of."""
-    source: Any = path
-    if str(path) == "-":
-        source = io.StringIO(sys.stdin.read())
-        head = source.readline()
-        source.seek(0)
-    else:
-        if path.suffix.lower() == ".gz":
-            _check_unpacked(path)
-        opened: Any = gzip.open if path.suffix.lower() == ".gz" else open
-        with opened(path, "rt", encoding="utf-8-sig") as stream:
-            head = stream.readline()
-    separator = max(",;\t|", key=head.count)
-    # Before 3.1 pandas reads some numbers a bit off by default, and a row could then reach another leaf.
-    old = tuple(int(part) for part in pandas.__version__.split(".")[:2]) < (3, 1)
-    exact = {"float_precision": "round_trip"} if old else {}
-    return pandas.read_csv(source, sep=separator, dtype=dtype, encoding="utf-8-sig", low_memory=False, **exact)
+def _read_training(request: TableRequest, path: Path, remark: Remark) -> tuple[LabelledRows, Recipe, Fates]:
+    """Read the file of training rows, and find the recipe for its columns."""
+    frame = read_table(path, request.reading, text=request.categorical, remark=remark)
+    check_columns(request.categorical, frame.columns, "--categorical")
+    check_columns(request.drop, frame.columns, "--drop")
+    target, text = request.target, list(request.categorical)
+    if target is not None:
+        check_columns([target], frame.columns, "--target")
+        text += [target] if request.task == "classification" else []
+    dates = _date_requests(request.dates, frame.columns)
+    frame, recipe = _with_recipe(frame, path, request, [*text, *request.drop], dates, remark)
+    frame, y, weight = take_target(frame, target, request.weight, remark)
+    X, fates = prepare(frame, drop=request.drop, remark=remark)
+    origin = recipe.sources()
+    fates = {name: _fate(name, fates, recipe, origin) for name in fates}
+    recipe = recipe.without([name for name, fate in fates.items() if fate.startswith("left out")])
+    return LabelledRows(X, y, tuple(X.columns), weight), recipe, fates
 
 
-def _check_unpacked(path: Path) -> None:
-    """Refuse a packed table that would fill the memory: a file of a megabyte can unpack to a gigabyte."""
-    packed, (least, factor), unpacked = path.stat().st_size, MOST_UNPACKED, 0
-    limit = max(least, factor * packed)
-    if packed * 1032 <= limit:  # deflate packs no tighter
-        return
-    with gzip.open(path, "rb") as stream:
-        while part := stream.read(2**20):
-            unpacked += len(part)
-            if unpacked > limit:
-                raise ValueError(
-                    f"it unpacks to more than {limit / 1e6:,.0f} MB, {limit // packed} times its size; if it is "
-                    f"meant to, unpack it first by: gunzip {path}"
-                )
+def _with_recipe(
+    frame: Any, path: Path, request: TableRequest, text: Sequence[str], dates: Mapping[str, tuple[str, ...]],
+    remark: Remark,
+) -> tuple[Any, Recipe]:  # fmt: skip
+    """Turn texts into numbers. A file with decimal commas is read again as text: its 1.234 is more than a thousand."""
+    quiet: Any = lambda _: None  # noqa: E731
+    options: dict[str, Any] = {"text": text, "dates": dates, "month_first": request.month_first}
+    reading, recipe = request.reading, Recipe.find(frame, request.reading, remark=quiet, **options)
+    has_commas = any(way.decimal == "," for way in recipe.numbers.values())
+    if (has_commas or reading.decimal == "," or reading.thousands == ".") and reading.decimal != ".":
+        separator = frame.attrs.get("separator")
+        if separator is not None and str(path) != "-":
+            frame = read_table(path, reading, text=None)
+        reading = replace(reading, decimal=",")
+    recipe = Recipe.find(frame, reading, remark=remark, **options)
+    return recipe.apply(frame), recipe
 
 
-def take_target(frame: Any, target: str | None) -> tuple[Any, Any, tuple[str, ...]]:
-    """Separate the target from the columns; rows without a target are dropped, and a remark says so."""
+def _date_requests(texts: Sequence[str], columns: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Read ``COLUMN`` and ``COLUMN=year,month``."""
+    wanted: dict[str, tuple[str, ...]] = {}
+    for text in texts:
+        name, sign, parts = (text, "", "") if text in columns else text.rpartition("=")
+        check_columns([name if sign else text], columns, "--date")
+        chosen = tuple(part.strip() for part in parts.split(",") if part.strip())
+        unknown = [part for part in chosen if part not in PARTS]
+        if unknown:
+            raise ValueError(f"--date {text}: a date has no {quoted(unknown[0])}; there are {', '.join(PARTS)}.")
+        wanted[name] = chosen
+    return wanted
+
+
+def take_target(
+    frame: Any, target: str | None, weight: str | None = None, remark: Remark = lambda _: None
+) -> tuple[Any, Any, Floats | None]:
+    """Separate the target and the weights from the columns; rows without a target are dropped, with a remark."""
     if target is None:
         raise ValueError(f"--target is missing: which column is to be predicted? There are {listed(frame.columns)}.")
     check_columns([target], frame.columns, "--target")
+    if weight == target:
+        raise ValueError(f"--weight {quoted(weight)} is the target; name another column.")
     absent = frame[target].isna().to_numpy()
-    remarks: tuple[str, ...] = ()
     if absent.any():
-        remarks = (f"{counted(int(absent.sum()), 'row')} without a target dropped.",)
+        remark(f"{counted(int(absent.sum()), 'row')} without a target dropped.")
         frame = frame[~absent]
         if not len(frame):
             raise ValueError(f"--target {quoted(target)} is empty in every row.")
     y = frame[target].infer_objects()
     _refuse_infinite(frame[[target]], "--target")
-    return frame.drop(columns=target), _plain_target(y), remarks
+    return frame.drop(columns=[target, *([weight] if weight else [])]), _plain_target(y), read_weight(frame, weight)
+
+
+def read_weight(frame: Any, weight: str | None) -> Floats | None:
+    """Read the weights of rows; None if no column is named."""
+    if weight is None:
+        return None
+    check_columns([weight], frame.columns, "--weight")
+    values = frame[weight]
+    if values.dtype.kind not in "biuf":
+        raise ValueError(f"--weight {quoted(weight)} must hold numbers, got {quoted(values.iloc[0])}.")
+    weights = np.asarray(values, dtype=np.float64)
+    wrong = np.flatnonzero(~((weights >= 0) & np.isfinite(weights)))
+    if len(wrong):
+        raise ValueError(
+            f"--weight {quoted(weight)} must hold numbers of at least 0, got {weights[wrong[0]]:g} in row "
+            f"{values.index[wrong[0]]}, counted from 0 below the header."
+        )
+    return weights
 
 
 def _plain_target(y: Any) -> Array:
@@ -247,36 +283,59 @@ def task_of(y: Array, option: str = "auto") -> tuple[TaskName, str]:
     return "regression", f"{n_values:,} different numbers"
 
 
-def prepare(frame: Any, *, drop: Sequence[str] = ()) -> tuple[Any, tuple[str, ...]]:
-    """Choose and convert the columns to fit a tree to; returns them and remarks."""
+def prepare(frame: Any, *, drop: Sequence[str] = (), remark: Remark = lambda _: None) -> tuple[Any, Fates]:
+    """Choose and convert the columns to fit a tree to; returns them, and what became of all columns."""
     check_columns(drop, frame.columns, "--drop")
-    frame, remarks = frame.drop(columns=list(drop)).copy(), []
-    for name in list(frame.columns):
-        useless = _useless(name, frame[name])
-        slip = _slip_of_the_pen(frame[name])
-        if slip:
-            remarks.append(f"column {quoted(name)} would hold numbers but for {slip}, and is read as text.")
-        if useless:
-            remarks.append(f"column {quoted(name)} left out: {useless}.")
-            del frame[name]
-        elif _is_text(frame[name]):
-            _refuse_dates(name, frame[name])
-            frame[name] = frame[name].astype("category")
-        elif _counts_rows(frame[name]):
-            remarks.append(f"column {quoted(name)} looks like an identifier; leave it out by --drop {quoted(name)}.")
-    if not len(frame.columns):
-        raise ValueError("no column is left to predict from: " + " ".join(remarks))
-    _refuse_infinite(frame, "column")
-    return frame, tuple(remarks)
+    kept, fates, reasons = {}, Fates(), []
+    for name in frame.columns:
+        values = frame[name]
+        useless = "" if name in drop else _useless(name, values)
+        if name in drop or useless:
+            fates[name] = f"left out: {useless or '--drop'}"
+            if useless:
+                reasons.append(f"column {quoted(name)} left out: {useless}.")
+                remark(reasons[-1])
+            continue
+        known, absent = values.dropna(), int(values.isna().sum())
+        fates[name] = "number"
+        if is_text(values) or str(values.dtype) == "category":
+            values = values.astype("category")
+            n_values = known.nunique()
+            fates[name] = counted(n_values, "category").replace("categorys", "categories")
+            if n_values >= FEWEST_IDENTIFIERS and n_values > 0.5 * len(known):
+                remark(
+                    f"column {quoted(name)} has {n_values:,} categories in {counted(len(known), 'row')}, like an "
+                    f"identifier; leave it out by --drop {quoted(name)} if it is one."
+                )
+        elif _counts_rows(values):
+            remark(f"column {quoted(name)} looks like an identifier; leave it out by --drop {quoted(name)}.")
+            fates[name] = "number; looks like an identifier"
+        if absent:
+            fates[name] += f", missing in {counted(absent, 'row')}"
+        kept[name] = values
+    if not kept:
+        raise ValueError("no column is left to predict from: " + " ".join(reasons))
+    X = frame.iloc[:, :0].assign(**kept)
+    _refuse_infinite(X, "column")
+    return X, fates
 
 
-def pick(frame: Any, names: Sequence[str], path: Path) -> Any:
+def _fate(name: str, fates: Fates, recipe: Recipe, origin: Mapping[str, str]) -> str:
+    """What became of a column, with what its texts were read as."""
+    if name in origin:
+        return f"{fates[name]}, from the date {quoted(origin[name])}"
+    if name in recipe.numbers and not recipe.numbers[name].is_plain:
+        return f"{fates[name]}, written as text"
+    return fates[name]
+
+
+def pick(frame: Any, names: Sequence[str], path: Path, recipe: Recipe | None = None) -> Any:
     """Take the columns of training, in their order, from another table."""
     absent = [name for name in names if name not in frame.columns]
     if absent:
-        raise ValueError(
-            f"{path} has no column {quoted(absent[0])}, which the tree reads; it has {listed(frame.columns)}."
-        )
+        source = {} if recipe is None else recipe.sources()
+        name = source.get(absent[0], absent[0])
+        raise ValueError(f"{path} has no column {quoted(name)}, which the tree reads; it has {listed(frame.columns)}.")
     _refuse_infinite(frame[list(names)], f"{path}: column")
     return frame[list(names)]
 
@@ -294,8 +353,13 @@ def _refuse_infinite(frame: Any, what: str) -> None:
 
 def _useless(name: str, values: Any) -> str:
     """Say why a column cannot help; empty if it may."""
-    if values.dtype.kind in "mM":
-        _refuse_dates(name, values)
+    if example := looks_like_dates(values):
+        return (
+            f"it holds dates or times ({example}); --date {quoted(name)} reads them as numbers "
+            "(year, month, weekday, days)"
+        )
+    if values.dtype.kind == "m":
+        return "it holds durations; turn them into numbers first"
     known = values.dropna()
     n_values = known.nunique()
     if n_values == 0:
@@ -304,45 +368,20 @@ def _useless(name: str, values: Any) -> str:
         return f"every row has {quoted(known.iloc[0])}"
     if re.fullmatch(r"Unnamed: \d+", name) and _counts_rows(values):
         return "it numbers the rows"
-    if _is_text(values):
-        many = n_values > MOST_CATEGORIES or (n_values >= 20 and n_values > 0.9 * len(known))
-        if many and not DATE.fullmatch(str(known.iloc[0])):
+    if values.dtype == object and not is_text(values) and not all(isinstance(v, (bool, int, float)) for v in known):
+        return f"it holds values of type {type(known.iloc[0]).__name__}"
+    if is_text(values):
+        many = n_values > MOST_CATEGORIES or (n_values >= FEWEST_IDENTIFIERS and n_values > 0.9 * len(known))
+        if many:
             return f"{n_values:,} different texts in {counted(len(known), 'row')}"
     return ""
 
 
-def _slip_of_the_pen(values: Any) -> str:
-    """Name a text in a column that otherwise holds numbers; empty if there is none, or many."""
-    if not _is_text(values) or str(values.dtype) == "category":
-        return ""
-    pandas = require("pandas", extra="data", verb="reading a table")
-    known = values.dropna()
-    wrong = known[pandas.to_numeric(known, errors="coerce").isna()]
-    if not len(wrong) or len(wrong) > (1 - MOSTLY_NUMBERS) * len(known):
-        return ""
-    return f"{quoted(wrong.iloc[0])} in row {wrong.index[0]}"
-
-
-def _is_text(values: Any) -> bool:
-    if values.dtype.kind in "iufbc":
-        return False
-    return str(values.dtype) == "category" or any(isinstance(value, str) for value in values.dropna().unique())
-
-
 def _counts_rows(values: Any) -> bool:
     """Decide whether whole numbers only number the rows: all differ, and hardly any between them is missing."""
-    if values.dtype.kind not in "iu" or len(values) < 20 or not values.is_unique:
+    if values.dtype.kind not in "iu" or len(values) < FEWEST_IDENTIFIERS or not values.is_unique:
         return False
     return int(values.max()) - int(values.min()) < 1.5 * len(values)
-
-
-def _refuse_dates(name: str, values: Any) -> None:
-    seen = [str(value) for value in values.dropna().unique()[:100]]
-    if values.dtype.kind in "mM" or (seen and all(DATE.fullmatch(value) for value in seen)):
-        raise ValueError(
-            f"column {quoted(name)} holds dates or times ({seen[0] if seen else values.dtype}); turn it into numbers "
-            f"that matter (days since a day, month, weekday), or leave it out by --drop {quoted(name)}."
-        )
 
 
 def _hold_out(
@@ -375,19 +414,22 @@ def _rows_with_empty_cells(table: LabelledRows, train: Array, test: Array) -> Ar
     return np.unique([test[empty[test, column]].min() for column in np.flatnonzero(unknown)]).astype(train.dtype)
 
 
-def _like(table: LabelledRows, path: Path, target: str, task: str) -> LabelledRows:
+def _like(table: LabelledRows, path: Path, request: TableRequest, recipe: Recipe, task: str) -> LabelledRows:
     """Read another table with the columns of the first."""
+    target = request.target
+    assert target is not None
     text = [name for name in table.names if str(table.X[name].dtype) == "category"]
     text += [target] if table.y.dtype.kind == "O" else []
-    frame, y, _ = take_target(read_table(path, text=text), target)
-    X = pick(frame, table.names, path)
+    frame = recipe.apply(read_table(path, request.reading, text=[*text, *recipe.columns]))
+    frame, y, weight = take_target(frame, target, request.weight)
+    X = pick(frame, table.names, path, recipe)
     for name in table.names:  # now, and not after a long fit
         if name not in text and X[name].isna().any() and not table.X[name].isna().any():
             raise ValueError(
                 f"column {quoted(name)} has empty cells in {path}, but none in training, so the tree cannot know what "
                 "they mean; fill them, or leave those rows out."
             )
-    return replace(table, X=X, y=_typed(y, task), remarks=())
+    return replace(table, X=X, y=_typed(y, task), weight=weight)
 
 
 def _typed(y: Array, task: str) -> Array:

@@ -19,6 +19,7 @@ from dtsemnet.cli.output import (
     say,
     size_of,
 )
+from dtsemnet.cli.table_options import TableOptions, reads_tables
 
 if TYPE_CHECKING:  # imported when the verb runs, so that other verbs start fast
     from dtsemnet.tree import Column, Model
@@ -35,6 +36,7 @@ dtsemnet verify model.json --data data.csv --independent sex --independent age=1
 """
 
 
+@reads_tables
 def run(
     model: ModelArgument,
     data: Annotated[
@@ -83,6 +85,8 @@ def run(
     page: Annotated[Path | None, typer.Option(help="Explorer page that shows the proofs.", metavar="FILE")] = None,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace the files.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
+    *,
+    reading: TableOptions,
 ) -> None:
     """Prove what a model can and cannot do: leaves and classes in reach, ranges of outputs, robust rows.
 
@@ -98,7 +102,7 @@ def run(
     from dtsemnet.verify import audit
 
     loaded = load(model)
-    table = None if data is None else loaded.read(data, target=target, guess=True)
+    table = None if data is None else loaded.read(data, reading, target=target, guess=True)
     if epsilon and table is None:
         raise ValueError("--epsilon needs rows to certify; add --data FILE.")
     X, y = _some_rows(table, max_rows) if table is not None and (epsilon or independent) else (None, None)

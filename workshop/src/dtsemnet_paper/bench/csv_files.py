@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dtsemnet.cli.tables import read_table
+from dtsemnet.tables.files import read_table
 from dtsemnet_paper.bench.data import FOLDERS, DataSpec, MissingData
 
 __all__ = ["is_number", "read_rows"]

@@ -1,0 +1,204 @@
+"""Numbers that are written as text: ``3,75``, ``1.234,5``, ``$3,750``, ``18.7%``.
+
+A :class:`NumberText` says how numbers are written. :func:`recognise` finds it for the texts of a column. Most texts
+say it themselves: of ``1.234,5`` the last mark is the decimal one, a mark that comes twice groups digits, and one that
+is not followed by exactly three digits is decimal. ``3,750`` alone says nothing. Then other numbers decide: of the
+same column (``950`` beside ``3,750``, never ``12500``), or of the same file. If nothing does, the user has to.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+__all__ = ["MISSING_MARKS", "AmbiguousNumbers", "NumberText", "recognise"]
+
+MISSING_MARKS = frozenset(
+    ["?", "-", "--", "---", ".", "..", "...", "*", "na", "n.a.", "n. a.", "n/a", "n.d.", "nd", "k.a.", "none", "null",
+     "nil", "nan", "missing", "unknown", "not available", "#n/a", "#null!", "#value!", "#div/0!", "#ref!",
+     "\N{EN DASH}", "\N{EM DASH}", "\N{HORIZONTAL ELLIPSIS}"]
+)  # fmt: skip
+"""What people write, in small letters, where a number is not known."""
+
+CURRENCIES = "$€£¥₹"
+SPACES = " \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}"
+_WRAPPED = re.compile(
+    rf"(?P<sign>[-+]?)[{CURRENCIES}]?[{SPACES}]?(?P<body>[^{CURRENCIES}%]+?)[{SPACES}]?[{CURRENCIES}%]?"
+)
+_BODY = re.compile(
+    rf"[-+\N{{MINUS SIGN}}]?\d[\d.,'_{SPACES}]*([eE][-+]?\d+)?|[-+\N{{MINUS SIGN}}]?[.,]\d+([eE][-+]?\d+)?"
+)
+
+
+class AmbiguousNumbers(ValueError):
+    """Texts that may mean either of two numbers."""
+
+
+@dataclass(frozen=True)
+class NumberText:
+    """How the numbers of a column are written.
+
+    Examples
+    --------
+    >>> NumberText(decimal=",", thousands=".").read("1.234,5")
+    1234.5
+    >>> NumberText(sign="%").read("18.7 %"), NumberText(sign="$", thousands=",").read("-$3,750")
+    (18.7, -3750.0)
+    >>> NumberText().read("many") is None
+    True
+    """
+
+    decimal: str = "."
+    thousands: str = ""
+    """What groups digits; empty if nothing does."""
+    sign: str = ""
+    """A sign of percent or of a currency that stands beside the number, and does not change it."""
+
+    @cached_property
+    def _form(self) -> re.Pattern[str]:
+        decimal, group = re.escape(self.decimal), re.escape(self.thousands)
+        if self.thousands == " ":
+            group = f"[{SPACES}]"
+        grouped = rf"\d{{1,3}}(?:{group}\d{{3}})+|" if self.thousands else ""
+        number = rf"(?:(?:{grouped}\d+)(?:{decimal}\d*)?|{decimal}\d+)(?:[eE][-+]?\d+)?"
+        signs = rf"[{re.escape(self.sign)}{CURRENCIES if self.sign in CURRENCIES else ''}]?" if self.sign else ""
+        return re.compile(
+            rf"([-+\N{{MINUS SIGN}}]?){signs}[{SPACES}]?([-+\N{{MINUS SIGN}}]?{number})[{SPACES}]?{signs}"
+        )
+
+    def read(self, text: str) -> float | None:
+        """Read a number; None if it is not written like this."""
+        match = self._form.fullmatch(text.strip())
+        if match is None:
+            return None
+        digits = match[2]
+        for mark in SPACES if self.thousands == " " else self.thousands:
+            digits = digits.replace(mark, "")
+        digits = digits.replace(self.decimal, ".").replace("\N{MINUS SIGN}", "-")
+        if match[1] and digits[0] in "-+":
+            return None
+        return float(digits) * (-1.0 if match[1] in ("-", "\N{MINUS SIGN}") else 1.0)
+
+    def is_whole(self, text: str) -> bool:
+        """Whether the text of a number has no decimals and no exponent."""
+        return self.decimal not in text and not re.search("[eE]", text)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether numbers are written as everywhere in programs."""
+        return self == NumberText()
+
+    def to_dict(self) -> dict[str, str]:
+        """The fields as plain JSON."""
+        return {"decimal": self.decimal, "thousands": self.thousands, "sign": self.sign}
+
+    @classmethod
+    def from_dict(cls, given: Any) -> NumberText:
+        """Undo :meth:`to_dict`; what is not of the right form is refused."""
+        parts = {name: given.get(name) for name in ("decimal", "thousands", "sign")}
+        if not all(isinstance(part, str) and len(part) <= 1 for part in parts.values()) or parts["decimal"] not in (
+            ".",
+            ",",
+        ):
+            raise ValueError(f"numbers as text must have decimal, thousands and sign, got {parts}.")
+        return cls(**parts)
+
+
+def recognise(texts: Iterable[str], *, known: NumberText | None = None) -> tuple[NumberText, tuple[str, ...]] | None:
+    """Find how the numbers of a column are written.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        The different texts of the column.
+    known : NumberText, optional
+        What the user says, or other columns of the file: its marks decide where these texts do not.
+
+    Returns
+    -------
+    (NumberText, strangers) or None
+        ``strangers`` are the texts that are no numbers; None if there are no numbers, or more than one text in ten is
+        a stranger that does not look like a mark for a missing value.
+
+    Raises
+    ------
+    AmbiguousNumbers
+        If it cannot be said whether a mark is a decimal one or groups digits.
+
+    Examples
+    --------
+    >>> recognise(["1,5", "0,25", "?"])
+    (NumberText(decimal=',', thousands='', sign=''), ('?',))
+    >>> recognise(["950", "3,750", "12,000"])
+    (NumberText(decimal='.', thousands=',', sign=''), ())
+    >>> recognise(["red", "blue"]) is None
+    True
+    """
+    texts = list(texts)
+    bodies = {text: body for text in texts if (body := _body(text)) is not None}
+    others = [text for text in texts if text not in bodies]
+    words = [text for text in others if text.strip().lower() not in MISSING_MARKS]
+    if not bodies or len(words) > 0.1 * len(texts):
+        return None
+    signs = {mark for text in bodies for mark in text if mark in CURRENCIES + "%"}
+    if len(signs) > 1:
+        return None
+    way = replace(_marks(list(bodies.values()), known), sign=next(iter(signs), ""))
+    strangers = [text for text in texts if way.read(text) is None]
+    if sum(text.strip().lower() not in MISSING_MARKS for text in strangers) > 0.1 * len(texts):
+        return None
+    return way, tuple(strangers)
+
+
+def _body(text: str) -> str | None:
+    """The number in a text, without a sign of percent or currency; None if there is none."""
+    wrapped = _WRAPPED.fullmatch(text.strip())
+    if wrapped is None or not _BODY.fullmatch(wrapped["body"]):
+        return None
+    return wrapped["body"]
+
+
+def _marks(bodies: Sequence[str], known: NumberText | None) -> NumberText:
+    """Decide which mark is decimal and which one groups digits."""
+    decimals: set[str] = set()
+    groups: set[str] = set()
+    open_marks: set[str] = set()  # those that may be either
+    for body in bodies:
+        body = re.split("[eE]", body)[0].lstrip("-+\N{MINUS SIGN}")
+        marks = [mark for mark in body if not mark.isdigit()]
+        kinds = {" " if mark in SPACES else mark for mark in marks}
+        groups |= kinds & {" ", "'", "_"}
+        points = [mark for mark in marks if mark in ".,"]
+        if len(set(points)) == 2:
+            decimals.add(points[-1])
+            groups.add(points[0])
+        elif len(points) > 1 or (points and kinds & {" ", "'", "_"}):
+            (decimals if len(points) == 1 else groups).add(points[0])
+        elif points:
+            before, _, after = body.partition(points[0])
+            is_group = len(after) == 3 and 1 <= len(before) <= 3 and before[0] != "0"
+            (open_marks if is_group else decimals).add(points[0])
+    open_marks -= decimals | groups
+    if known is not None:
+        decimals |= {known.decimal} & open_marks
+        groups |= set(known.thousands) & open_marks
+        if known.decimal not in decimals | groups and open_marks:
+            groups |= open_marks  # the decimal mark is known, and it is another one
+    open_marks -= decimals | groups
+    for mark in open_marks:
+        plain = [body for body in bodies if mark not in body]
+        if decimals:
+            groups.add(mark)
+        elif mark == ".":
+            decimals.add(mark)  # as programs write numbers
+        elif plain and all(len(re.split(r"\.", body.lstrip("-+"))[0]) <= 3 for body in plain):
+            groups.add(mark)  # 950 beside 3,750, and never 12500
+        else:
+            example = next(body for body in bodies if mark in body)
+            raise AmbiguousNumbers(f"{example!r} may be {example.replace(',', '')} or {example.replace(',', '.')}")
+    decimal = next(iter(decimals - groups), "," if "." in groups else "." if known is None else known.decimal)
+    thousands = next((mark for mark in " '_.," if mark in groups and mark != decimal), "")
+    return NumberText("." if decimal == thousands else decimal, thousands)
