@@ -39,6 +39,7 @@ __all__ = [
     "n_certificates",
     "neighbours_that_arrive",
     "points_that_arrive",
+    "single_row_proof",
 ]
 
 MAX_BOXES = 2000
@@ -87,7 +88,7 @@ def decide_polytope(
             if not len(found):
                 case["enumerated"] = int(encoded.n_points(polytope.lower, polytope.upper))
                 continue
-        proof = _single_row_proof(polytope)
+        proof = single_row_proof(polytope)
         solution = None
         if proof is None:
             n_programs += 1
@@ -189,7 +190,7 @@ def neighbours_that_arrive(encoded: EncodedDomain, polytope: Polytope, point: Fl
     return Z[arrives(Z)][:MAX_TRIES]
 
 
-def _single_row_proof(polytope: Polytope) -> Floats | None:
+def single_row_proof(polytope: Polytope) -> Floats | None:
     """The multiplier of one row alone, if it holds nowhere in the box."""
     rows, bound, lower, upper, _ = polytope
     if not len(rows):

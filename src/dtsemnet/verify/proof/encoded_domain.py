@@ -245,6 +245,32 @@ class EncodedDomain:
             parts.append(self._shrunk(polytope, lower, upper) if kept.any() else None)
         return parts[0], parts[1]
 
+    def feature_cut(self, polytope: Polytope, step: Step) -> tuple[int, float, bool]:
+        """Write a step as a cut of one feature: the last number of one side, and whether the parts are exchanged."""
+        choice = self.choices[step.choice]
+        start = choice.part.start
+        if step.alternative < 0:
+            return start, step.at, False
+        low, high, meets = _meet(choice, polytope.lower, polytope.upper)
+        others = meets & (np.arange(len(meets)) != step.alternative)
+        least, most = low[others].min(axis=0), high[others].max(axis=0)
+        for k, (first, last) in enumerate(zip(low[step.alternative].tolist(), high[step.alternative].tolist())):
+            if last < least[k]:
+                return start + k, last, False
+            if first > most[k]:
+                return start + k, float(most[k]), True
+        raise AssertionError("the alternative lies in the hull of the others")
+
+    @property
+    def row_names(self) -> list[str]:
+        """Names of the rows in proof files: constraints, then of each column of categories that one of them holds."""
+        names = [f"A{k}" for k in range(int(self.soft.sum()))]
+        for choice in self.choices:
+            if not self.readings[choice.column].has_numbers and len(choice.values) > 1:
+                names.append(f"most{choice.part.start}")
+                names += [f"least{choice.part.start}"] if choice.lower.any(axis=1).all() else []
+        return names
+
     def _shrunk(self, polytope: Polytope, lower: Floats, upper: Floats) -> Polytope | None:
         box = self.tighten(lower, upper) if (lower <= upper).all() else None
         return None if box is None else polytope._replace(lower=box[0], upper=box[1])

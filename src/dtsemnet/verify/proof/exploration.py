@@ -29,8 +29,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import takewhile
+from os import PathLike
+from pathlib import Path as FilePath
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -179,6 +181,16 @@ class Reachability:
                 if not checked[id(proof)]:
                     return False
         return True
+
+    def save_proof(self, path: str | PathLike[str]) -> FilePath:
+        """Write the proof file: see :mod:`dtsemnet.verify.proof.file`."""
+        # These modules know explorations, so they cannot be imported above.
+        from dtsemnet.verify.proof.claims import Evidence, claims_about_leaves
+        from dtsemnet.verify.proof.file import save_proof
+
+        if self.cuts is None:
+            raise ValueError("there is nothing to save: these verdicts are of no tree.")
+        return save_proof(path, [Evidence.on(self.cuts.encoded, partial(claims_about_leaves, self))])
 
     def __str__(self) -> str:
         return (
@@ -357,6 +369,32 @@ class Cuts:
         if region.empty:
             return True
         return check_cases(self.encoded, self.polytope(region), cases, self.arrives(leaves_below(self.tree, node)))
+
+    def node_at(self, path: Path) -> int:
+        """The node that a path from the root leads to."""
+        node = 0 if self.tree.n_splits else -1
+        for split, side in path:
+            node = int(self.tree.topology.children[split, side])
+        return node
+
+    def region_at(self, path: Path) -> Region:
+        """The region of that node."""
+        region = self.root()
+        for split, side in path:
+            region = self.child(region, split, side)
+        return region
+
+    def node_key(self, node: int) -> str:
+        """How proof files name a node."""
+        return f"~{~node}" if node < 0 else str(node)
+
+    def row_names(self, path: Path) -> list[str]:
+        """How proof files name the rows of the polytope at the end of a path."""
+        return self.encoded.row_names + [self.split_name(i) for i, _ in path if self.n_weights[i] > 1]
+
+    def split_name(self, split: int) -> str:
+        """How proof files name the half-space of a split."""
+        return f"s{split}"
 
     def steps_to(self, node: int) -> tuple[tuple[int, int], ...]:
         """All splits above a node, each with its side; ``~k`` is leaf ``k``."""

@@ -32,7 +32,7 @@ from dtsemnet.verify.proof.linear_programs import Solution, contradiction, minim
 
 __all__ = [
     "Gap", "Line", "answers", "class_number", "largest_gap", "line_range", "lines_of",
-    "output_number", "outputs", "product", "second_splits",
+    "output_number", "outputs", "product", "product_names", "second_splits", "ways_above",
 ]  # fmt: skip
 
 MAX_BOXES = 200
@@ -86,6 +86,13 @@ def product(a: Tree, b: Tree) -> Tree:
 def second_splits(a: Tree, b: Tree) -> Bools:
     """Which splits of the product come from ``b``."""
     return np.array([leaf >= 0 for _, leaf in _product_splits(a, b)[0]], dtype=bool)
+
+
+def product_names(a: Tree, b: Tree) -> tuple[list[str], list[str]]:
+    """How proof files name the splits of the product, as nodes and as half-spaces."""
+    order = _product_splits(a, b)[0]
+    nodes = [str(i) if leaf < 0 else f"~{leaf},{i}" for i, leaf in order]
+    return nodes, [f"{'s' if leaf < 0 else 't'}{i}" for i, leaf in order]
 
 
 def _product_splits(a: Tree, b: Tree) -> tuple[list[tuple[int, int]], list[list[int]]]:
@@ -203,6 +210,27 @@ def _pieces(ours: Line, theirs: Line) -> list[tuple[Floats, Floats]]:
 def _add_up(p: float, q: float) -> float:
     """Add two numbers, rounded up."""
     return round_up(Fraction(p) + Fraction(q)) if np.isfinite(p + q) else p + q
+
+
+def ways_above(ours: Line, theirs: Line, tolerance: float) -> list[tuple[int, Floats, Floats]]:
+    """The ways in which ``ours`` may lie more than a tolerance above ``theirs``, as they are computed.
+
+    Each is a number from 0 to 3 and half-spaces ``rows @ z <= bound``, all of which hold then.
+    """
+    zero, found = np.zeros_like(ours.coef), []
+    above = [[(ours.coef, ours.value, ours.error), (zero, ours.ceiling, 0.0)], [(zero, ours.floor, 0.0)]]
+    below = [[(-theirs.coef, -theirs.value, theirs.error), (zero, -theirs.floor, 0.0)], [(zero, -theirs.ceiling, 0.0)]]
+    for number, (one, other) in enumerate(itertools.product(above, below)):
+        sums = [(u, v, p, q, e + f) for u, p, e in one for v, q, f in other if p < np.inf and q < np.inf]
+        if any(-np.inf in (p, q) for _, _, p, q, _ in sums):
+            continue
+        room = [Fraction(p) + Fraction(q) - Fraction(tolerance) for _, _, p, q, _ in sums]
+        if any(not u.any() and not v.any() and r <= 0 for (u, v, *_), r in zip(sums, room)):
+            continue  # two numbers, too close together
+        # Differences of coefficients are rounded here, by less than the error of one of the two sums.
+        bound = [np.nextafter(round_up(r + 2 * Fraction(error)), np.inf) for r, (*_, error) in zip(room, sums)]
+        found.append((number, np.array([-u - v for u, v, *_ in sums]), np.array(bound)))
+    return found
 
 
 def _ends(coef: Floats, constant: Floats, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:

@@ -7,27 +7,37 @@ come out if one of its leaves is reachable, and never comes out if all of them a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
 from dtsemnet.arrays import Array
 from dtsemnet.tree import Model, Tree, drop_leaves
+from dtsemnet.verify.proof.claims import Claim, Evidence, claims_about
 from dtsemnet.verify.proof.domain import Domain
 from dtsemnet.verify.proof.exploration import Exploration, Proof, Reachability, Verdict, explored_once
+from dtsemnet.verify.proof.file import Provable
 from dtsemnet.verify.proof.leaf_pairs import class_number
 from dtsemnet.verify.proof.time_limits import Deadline
 
 __all__ = [
-    "Answer", "AnswerStatus", "class_verdicts", "never", "possible_classes", "prune_unreachable", "reachable_leaves",
+    "Answer", "AnswerStatus", "PossibleClasses", "class_verdicts", "never", "possible_classes", "prune_unreachable",
+    "reachable_leaves",
 ]  # fmt: skip
 
 AnswerStatus = Literal["yes", "no", "undecided"]
 
 
+class PossibleClasses(dict[Any, Verdict], Provable):
+    """For each class, whether it can come out."""
+
+    evidence: Evidence | None = None
+
+
 @dataclass(frozen=True)
-class Answer:
+class Answer(Provable):
     """Yes, no or undecided, with a witness or proofs."""
 
     status: AnswerStatus
@@ -35,6 +45,7 @@ class Answer:
     """For "no": a row that shows the contrary."""
     proofs: tuple[Proof, ...] = ()
     """For "yes": why no row does."""
+    evidence: Evidence | None = field(default=None, repr=False, compare=False)
 
     def __bool__(self) -> bool:
         return self.status == "yes"
@@ -100,7 +111,7 @@ def prune_unreachable(tree: Any, domain: Domain, *, time_limit: float | None = N
 
 def possible_classes(
     tree: Any, domain: Domain, *, explored: Exploration | None = None, time_limit: float | None = None
-) -> dict[Any, Verdict]:
+) -> PossibleClasses:
     """Find for each class of a classifier whether some input of the domain gets it.
 
     Parameters
@@ -123,7 +134,21 @@ def possible_classes(
     model = Model.of(tree)
     if model.class_names is None:
         raise ValueError("tree is a regressor and has no classes; call output_bounds instead.")
-    return class_verdicts(model, explored_once(model, domain, explored, Deadline(time_limit)).reachability)
+    explored = explored_once(model, domain, explored, Deadline(time_limit))
+    found = PossibleClasses(class_verdicts(model, explored.reachability))
+    claims = partial(_claims_about_classes, explored.reachability, model.class_names)
+    found.evidence = Evidence.on(explored.encoded, claims)
+    return found
+
+
+def _claims_about_classes(leaves: Reachability, labels: tuple[Any, ...]) -> list[Claim]:
+    assert leaves.cuts is not None
+    leaf_class, claims = leaves.cuts.tree.leaf_class, []
+    for label in labels:
+        k = leaves.cuts.encoded.model.class_names.index(label)  # type: ignore[union-attr]
+        verdicts = [leaves.verdicts[leaf] for leaf in np.flatnonzero(leaf_class == k)]
+        claims += claims_about(leaves.cuts, {"kind": "never", "classes": [label]}, verdicts)
+    return claims
 
 
 def class_verdicts(model: Model, leaves: Reachability) -> dict[Any, Verdict]:
@@ -157,13 +182,15 @@ def never(
     """
     model = Model.of(tree)
     k = class_number(model, output)
-    every = explored_once(model, domain, explored, Deadline(time_limit)).reachability.verdicts
+    explored = explored_once(model, domain, explored, Deadline(time_limit))
+    every = explored.reachability.verdicts
     verdicts = [every[leaf] for leaf in np.flatnonzero(model.tree.leaf_class == k)]
     verdict = _best(verdicts)
+    evidence = Evidence.on(explored.encoded, partial(_claims_about_classes, explored.reachability, (output,)))
     if verdict.status == "reachable":
-        return Answer("no", witness=verdict.witness)
+        return Answer("no", witness=verdict.witness, evidence=evidence)
     proofs = tuple(verdict.proof for verdict in verdicts if verdict.proof is not None)
-    return Answer("yes" if verdict.status == "unreachable" else "undecided", proofs=proofs)
+    return Answer("yes" if verdict.status == "unreachable" else "undecided", proofs=proofs, evidence=evidence)
 
 
 def _best(verdicts: list[Verdict]) -> Verdict:

@@ -1,0 +1,60 @@
+"""Proof files: what is saved is what was answered, and the checker, which knows nothing of us, agrees."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+
+import dtsemnet_check
+from dtsemnet import Topology, Tree
+from dtsemnet.verify import Domain, never, possible_classes, reachable_leaves
+from dtsemnet.verify.proof.file import schema
+from verify.finite import finite_case
+from verify.test_finite_domains import LISTING, SEEDS, listing
+
+VALIDATOR = jsonschema.Draft202012Validator(schema())
+
+
+def check(answer: Any, folder: Path, *words: str) -> int:
+    """Save an answer and run the checker on the file: 0 if every claim is proved."""
+    path = answer.save_proof(folder / "answer.proof.json")
+    VALIDATOR.validate(json.loads(path.read_text("utf-8")))
+    return dtsemnet_check.main([str(path), "--quiet", *words])
+
+
+@pytest.mark.parametrize("seeds", SEEDS)
+@pytest.mark.parametrize("lists", LISTING)
+def test_the_checker_accepts_leaves_and_classes(seeds, lists, tmp_path):
+    for seed in seeds:
+        case = finite_case(seed)
+        with listing(lists):
+            answers = [reachable_leaves(case.model, case.domain), possible_classes(case.model, case.domain)]
+            answers += [never(case.model, case.domain, name) for name in case.model.class_names]
+        for answer in answers:
+            assert check(answer, tmp_path) == 0, seed
+
+
+def test_an_undecided_answer_claims_nothing(tmp_path):
+    tree = Tree(Topology.complete(1), [[1.0, 1.0]], [-5.0], [[1, 0], [0, 1]], class_names=["small", "large"])
+    answer = never(tree, Domain(0.0, 4.0), "large", time_limit=0.0)
+    assert answer.status == "undecided"
+    document = json.loads(answer.save_proof(tmp_path / "open.json").read_text("utf-8"))
+    assert document["claims"] == []
+    assert document["undecided"] == [{"kind": "never", "classes": ["large"]}]
+
+
+def test_the_model_comes_back_to_the_bit(tmp_path):
+    tree = Tree(Topology.complete(1), [[0.1, -1e-300]], [-0.0], [[1, 0], [0, 1]], class_names=["small", "large"])
+    answer = reachable_leaves(tree, Domain(-1.0, 1.0))
+    document = json.loads(answer.save_proof(tmp_path / "bits.json").read_text("utf-8"))
+    assert np.array(document["model"]["tree"]["weight"]).tobytes() == tree.weight.tobytes()
+    model = tmp_path / "model.json"
+    answer.cuts.encoded.model.save(model)
+    assert check(answer, tmp_path, "--model", str(model)) == 0
+    tree.replace(bias=[0.25]).save(model)
+    assert check(answer, tmp_path, "--model", str(model)) == 2
