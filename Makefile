@@ -12,7 +12,7 @@ endif
 # Two test processes share two cores: each uses one thread.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test test-all docs lint format bench fuzz sanitize mutants faults soak audit clean
+.PHONY: demo test test-all docs lint format bench fuzz sanitize mutants faults soak audit release-check clean
 
 demo: $(VENV)/.base
 	$(BIN)/python examples/demo.py
@@ -94,7 +94,13 @@ audit: $(VENV)/.dev
 		echo "audit: a hole was found, or a package could not be looked up, which is not the same as having none" >&2; \
 		exit 1; }
 
+# Builds all distributions into dist/ and checks what a release needs; CHECKS="versions build" runs some of it.
+CHECKS ?=
+release-check: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit
+	$(BIN)/python -m releasing.check $(CHECKS)
+
 clean:
 	rm -rf docs/_build docs/api/generated docs/gallery docs/sg_execution_times.rst
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis node_modules
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis node_modules dist build
 	find src tests workshop -name __pycache__ -exec rm -rf {} +

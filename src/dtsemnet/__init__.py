@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 __all__ = ["DTSemNetClassifier", "DTSemNetRegressor", "Model", "Topology", "Tree", "__version__"]
 
