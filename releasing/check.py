@@ -383,7 +383,7 @@ CHECKS: dict[str, Callable[[Release], str]] = {
 def main(words: Sequence[str] | None = None, release: Release | None = None) -> int:
     """Run checks, print a line for each, and return the exit code."""
     parser = argparse.ArgumentParser(description="Check that a release may be made.")
-    known = "; ".join(f"{name}: {(check.__doc__ or '').splitlines()[0]}" for name, check in CHECKS.items())
+    known = "; ".join(f"{name}: {(check.__doc__ or name).splitlines()[0]}" for name, check in CHECKS.items())
     parser.add_argument("checks", nargs="*", metavar="CHECK", help=f"which to run, by default all. {known}")
     parser.add_argument(
         "--parts", nargs="+", default=list(PARTS), help="files and folders of tests that run (default: %(default)s)"

@@ -13,6 +13,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from releasing.distributions import Wheel, distributions, tracked
 
 ROOT = Path(__file__).parents[1]
 DISTRIBUTIONS = {"dtsemnet": ROOT, "dtsemnet_paper": ROOT / "workshop"}
@@ -103,18 +104,15 @@ def _tracked(folder: str) -> set[str]:
     """Files under version control, so that what a test left behind does not count."""
     if not (ROOT / ".git").exists():
         pytest.skip("not a checkout")
-    done = subprocess.run(["git", "ls-files", "-z", folder], cwd=ROOT, capture_output=True, text=True, check=True)
-    return {name for name in done.stdout.split("\0") if name and (ROOT / name).is_file()}
+    return tracked(folder)
 
 
 def test_wheels_hold_every_file_of_their_packages(built: Path) -> None:
-    for name, root in (("dtsemnet", "src/"), ("dtsemnet_paper", "workshop/src/")):
-        with zipfile.ZipFile(next(built.glob(f"{name}-*.whl"))) as wheel:
-            names = {n for n in wheel.namelist() if ".dist-info/" not in n}
-        expected = {path.removeprefix(root) for path in _tracked(root)}
-        if name == "dtsemnet_paper":
-            expected |= {f"dtsemnet_paper/{path}" for path in _tracked("paper") if path.endswith(".toml")}
-        assert names == expected
+    assert _tracked("src")
+    for distribution in distributions():
+        if distribution.stem in DISTRIBUTIONS:
+            wheel = Wheel(next(built.glob(f"{distribution.stem}-*.whl")))
+            assert wheel.files() == distribution.wheel_files()
 
 
 def test_source_distributions_are_complete(built: Path, tmp_path: Path) -> None:
