@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from dtsemnet.kernels.optimizer import Moments, adam, clip_scale
+from dtsemnet.kernels.optimizer import Moments, adam, clip_scale, hold
 
 
 def drawn(seed=0, shape=(4, 3), dtype=np.float64):
@@ -58,3 +58,12 @@ def test_long_gradients_are_scaled_to_the_limit_and_short_ones_left():
     assert clip_scale(gradients, 2 * norm) == 1
     assert clip_scale(gradients, 0.0) == 1
     assert clip_scale((np.zeros((2, 2)),), 0.1) == 1
+
+
+def test_held_entries_become_zero_and_others_stay():
+    value, is_free = drawn(), np.random.default_rng(1).random((4, 3)) < 0.5
+    held = value.copy()
+    hold(held, is_free)
+    assert_array_equal(held, np.where(is_free, value, 0.0))
+    hold(held, np.ones((0, 3), bool))
+    assert_array_equal(held, np.where(is_free, value, 0.0))

@@ -153,10 +153,16 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             encoder = add_fills(encoder, scaling.center)
         held = self._validation(encoder, *validation)
         previous_tree = None if previous is None else previous.tree
-        data = TrainingData(sample, held, encoder.feature_names, self._class_names(), scaling, previous_tree)
+        data = self._training_data(sample, held, encoder, scaling, previous_tree)
         tree = self._fit_tree(data, np.random.default_rng(seed))
         self._set_fitted(encoder, tree, data)
         return self
+
+    def _training_data(
+        self, sample: Sample, held: Sample | None, encoder: Encoder, scaling: Scaling, previous: Tree | None = None
+    ) -> TrainingData:
+        column = np.array([feature.column_index for feature in encoder.features], dtype=np.int64)
+        return TrainingData(sample, held, encoder.feature_names, self._class_names(), scaling, previous, column)
 
     def _set_fitted(self, encoder: Encoder, tree: Tree, data: TrainingData) -> None:
         """Set what is read after fitting."""
@@ -241,7 +247,7 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         if model.tree.n_splits == 0:
             return
         scaling = Scaling.of(sample) if self._scaling is None else self._scaling
-        data = TrainingData(sample, None, model.encoder.feature_names, self._class_names(), scaling)
+        data = self._training_data(sample, None, model.encoder, scaling)
         task = self._task(data, model.tree)
         trained, history = train_one_epoch(task, phase, l1)
         tree, leaf_weight = task.update(trained, self._leaf_weight)

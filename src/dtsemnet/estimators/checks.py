@@ -27,6 +27,7 @@ __all__ = [
     "Names",
     "check_coverage",
     "check_length",
+    "check_sparsity",
     "class_factors",
     "naming",
     "read_seed",
@@ -157,3 +158,21 @@ def check_coverage(coverage: Any) -> None:
     """Refuse a coverage that is no probability."""
     if not (number(0, 1, above=True).is_legal(coverage) and coverage < 1):
         raise ValueError(f"coverage must lie between 0 and 1, such as 0.9, got {shown(coverage)}.")
+
+
+def check_sparsity(estimator: Any) -> None:
+    """Refuse ``sparsity="auto"`` if nothing is compared from which the number of columns could be chosen."""
+    if estimator.sparsity is None:
+        return
+    fixed = {
+        "effort": estimator.effort == 0, "n_init": estimator.n_init != "auto", "init": estimator.init is not None,
+        "warm_start": bool(estimator.warm_start), "early_stopping": bool(estimator.early_stopping),
+        "refit": not estimator.refit, "training": estimator.training != "annealed",
+        "loss": getattr(estimator, "loss", "squared_error") != "squared_error",
+    }  # fmt: skip
+    given = [name for name, is_fixed in fixed.items() if is_fixed]
+    if given:
+        raise ValueError(
+            f"sparsity='auto' compares trees of several widths, but {given[0]}={getattr(estimator, given[0])!r} fixes "
+            "the course of the fit; give max_split_features instead, or leave that out."
+        )

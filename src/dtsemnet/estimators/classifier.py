@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from dtsemnet.estimators.base import TreeClassifier, initial_tree
-from dtsemnet.estimators.checks import RULES
+from dtsemnet.estimators.checks import RULES, check_sparsity
 from dtsemnet.estimators.persistence import Rule, check_parameters, one_of
 from dtsemnet.estimators.pruning import PrunableEstimator
 from dtsemnet.fit.class_task import ClassTask
@@ -44,6 +44,14 @@ class DTSemNetClassifier(TreeClassifier, PrunableEstimator):
     ccp_alpha : float, default=0.0
         Minimal cost-complexity pruning, as in scikit-learn: splits that lower the Gini impurity by no more than this
         per leaf are collapsed; see :meth:`cost_complexity_path`.
+    max_split_features : int, optional
+        Most columns that a split may read; by default all. A hard limit: the other weights are exactly zero. The
+        features of one column (its categories, its missing mark) count as one. Splits lose columns during
+        training, so that those that are left and the other splits adapt.
+    sparsity : {"auto"}, optional
+        "auto" also tries trees whose splits read at most 10, 5, 3, 2 and 1 columns, and takes the one whose splits
+        read the fewest columns in all among those that are no more than one standard error worse than the best on
+        rows that they were not trained on. See :meth:`sparsity_path`.
     effort : {0, 1}, default=1
         1 chooses the shape of the tree as told above. 0 costs a tenth of that: four starts of one depth (``max_depth``,
         or 4) and one of the smallest tree are compared on a part of the rows. It is also what a fit does if the
@@ -140,6 +148,8 @@ class DTSemNetClassifier(TreeClassifier, PrunableEstimator):
         min_samples_leaf: float = 1,
         max_leaf_nodes: int | None = None,
         ccp_alpha: float = 0.0,
+        max_split_features: int | None = None,
+        sparsity: str | None = None,
         effort: int = 1,
         probability: str = "margin",
         training: str = "annealed",
@@ -171,6 +181,8 @@ class DTSemNetClassifier(TreeClassifier, PrunableEstimator):
         self.min_samples_leaf = min_samples_leaf
         self.max_leaf_nodes = max_leaf_nodes
         self.ccp_alpha = ccp_alpha
+        self.max_split_features = max_split_features
+        self.sparsity = sparsity
         self.effort = effort
         self.probability = probability
         self.training = training
@@ -200,6 +212,7 @@ class DTSemNetClassifier(TreeClassifier, PrunableEstimator):
 
     def _task(self, data: TrainingData, init: Tree | None = None) -> ClassTask:
         parameters = self.get_params(deep=False)
+        check_sparsity(self)
         if init is None:
             init = initial_tree(self.init, data)
         depth = max(DEPTH, (data.n_outputs - 1).bit_length()) if self.max_depth is None else self.max_depth

@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.base import clone
 
 from dtsemnet.estimators.base import TreeEstimator
-from dtsemnet.fit.data import Scaling, TrainingData
+from dtsemnet.fit.data import Scaling
 from dtsemnet.fit.pruning import PruningPath, pruning_path
 from dtsemnet.fit.tasks import OurTask
 
@@ -42,7 +42,7 @@ class PrunableEstimator(TreeEstimator):
         whole = clone(self).set_params(ccp_alpha=0.0, max_leaf_nodes=None).fit(X, y, sample_weight)
         sample = whole._sample(whole._encoded(X), y, sample_weight)
         encoder, tree = whole.model_.encoder, whole.tree_
-        data = TrainingData(sample, None, encoder.feature_names, whole._class_names(), Scaling.of(sample))
+        data = whole._training_data(sample, None, encoder, Scaling.of(sample))
         task = whole._task(data, tree)
         assert isinstance(task, OurTask)
         return pruning_path(tree, sample, task.costs())

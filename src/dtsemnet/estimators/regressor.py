@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 from dtsemnet.estimators.base import TreeRegressor, initial_tree
-from dtsemnet.estimators.checks import RULES
+from dtsemnet.estimators.checks import RULES, check_sparsity
 from dtsemnet.estimators.persistence import Rule, check_parameters, one_of
 from dtsemnet.estimators.pruning import PrunableEstimator
 from dtsemnet.fit.data import TrainingData
@@ -31,7 +31,7 @@ class DTSemNetRegressor(TreeRegressor, PrunableEstimator):
     ----------
     max_depth : int, optional
         Largest number of splits on a path; by default the fit finds the depth itself.
-    min_samples_leaf, max_leaf_nodes, ccp_alpha
+    min_samples_leaf, max_leaf_nodes, ccp_alpha, max_split_features, sparsity
         As in :class:`DTSemNetClassifier`; ``ccp_alpha`` weighs squared errors of the models of the leaves.
     effort : {0, 1}, default=1
         1 compares about fifteen plans on rows that they were not trained on (random splits of several depths, CART,
@@ -93,6 +93,8 @@ class DTSemNetRegressor(TreeRegressor, PrunableEstimator):
         min_samples_leaf: float = 1,
         max_leaf_nodes: int | None = None,
         ccp_alpha: float = 0.0,
+        max_split_features: int | None = None,
+        sparsity: str | None = None,
         effort: int = 1,
         leaf: str = "linear",
         loss: str = "squared_error",
@@ -127,6 +129,8 @@ class DTSemNetRegressor(TreeRegressor, PrunableEstimator):
         self.min_samples_leaf = min_samples_leaf
         self.max_leaf_nodes = max_leaf_nodes
         self.ccp_alpha = ccp_alpha
+        self.max_split_features = max_split_features
+        self.sparsity = sparsity
         self.effort = effort
         self.leaf = leaf
         self.loss = loss
@@ -159,6 +163,7 @@ class DTSemNetRegressor(TreeRegressor, PrunableEstimator):
 
     def _task(self, data: TrainingData, init: Tree | None = None) -> RegressionTask:
         parameters = self.get_params(deep=False)
+        check_sparsity(self)
         loss_parameter = self.quantile if self.loss == "quantile" else self.huber_delta
         problem = Regression(data.n_outputs, self.leaf == "linear", self.loss, loss_parameter)  # type: ignore[arg-type]
         return self._task_class(

@@ -73,9 +73,7 @@ class ClassTask(OurTask[ClassParameters]):
         by_depth = round(200 * (4 / max(4, self.topology.depth)) ** 1.75)
         return by_depth if self._most_epochs is None else self._most_epochs
 
-    def plans(self) -> Sequence[Plan]:
-        if not self.chooses:
-            return ()
+    def dense_plans(self) -> Sequence[Plan]:
         size = TableSize(len(self.data.sample), self.data.n_features, self.problem.n_classes)
         return class_plans(size, self.max_depth)
 
@@ -98,7 +96,8 @@ class ClassTask(OurTask[ClassParameters]):
     def outcome(self, tree: Tree, train: Sample, held: Sample) -> ClassOutcome:
         tree = self.fill(tree, None, train, None).tree
         unit, share = margin_unit(sample_margins(tree, train)), tree.value[leaves_of(tree, held)]
-        return ClassOutcome(sample_margins(tree, held) / unit, share, held.y, held.weight, tree.n_leaves)
+        margin = sample_margins(tree, held) / unit
+        return ClassOutcome(margin, share, held.y, held.weight, tree.n_leaves, self.columns_read(tree))
 
     def judge(self, outcomes: Sequence[ClassOutcome], before: Verdict | None) -> Verdict:
         return judge_classes(outcomes, None if before is None else before.calibration)
@@ -145,7 +144,7 @@ class ClassTask(OurTask[ClassParameters]):
 
     def again(self, best: Candidate) -> tuple[Setting, Tree | None]:
         """Anneal the best tree once more, which frees splits that are stuck; the loss stays bounded as it ended."""
-        return replace(best.setting, first_q=best.setting.q), best.tree
+        return replace(best.setting.sparse(), first_q=best.setting.q), best.tree
 
     def monitor(self, rows: Rows) -> Callable[[ClassEngine], float]:
         return validation_error(rows)

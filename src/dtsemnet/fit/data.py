@@ -352,6 +352,13 @@ class TrainingData:
     """Map of the features to training coordinates."""
     previous: Tree | None = None
     """The tree of the last fit, to start from (``warm_start``)."""
+    column_of_feature: Ints | None = None
+    """Number of the column that each feature comes from; None: each is a column of its own."""
+
+    @cached_property
+    def column(self) -> Ints:
+        """Number of the column that each feature comes from."""
+        return np.arange(self.n_features) if self.column_of_feature is None else self.column_of_feature
 
     @property
     def n_features(self) -> int:

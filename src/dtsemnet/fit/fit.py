@@ -45,7 +45,7 @@ from dtsemnet.arrays import Floats
 from dtsemnet.fit.conformal import CrossFit
 from dtsemnet.fit.data import Fold, Sample, cross_folds, set_aside
 from dtsemnet.fit.initial_trees import Grown, InitialTree
-from dtsemnet.fit.judging import Verdict, is_behind, simplest_of_best
+from dtsemnet.fit.judging import Verdict, is_behind
 from dtsemnet.fit.leaves import LeafFit
 from dtsemnet.fit.plans import Plan
 from dtsemnet.fit.pruning import Limits
@@ -111,9 +111,9 @@ def fit(task: Task[Any, Any], rng: np.random.Generator) -> Candidate:
                 return _told(best.finished(best.candidate, fold.train, folds[:number]), interrupted)
             if number > 0:  # one fold alone is too easily led astray
                 entrants = [entrant for entrant in entrants if not is_behind(entrant.judged, best.judged)]
-        leaders = sorted(entrants, key=attrgetter("loss"))[:LEADERS]
+        leaders = [leader for limit in task.column_limits for leader in _leaders(entrants, limit)]
         rivals = [*entrants, *(smaller for entrant in leaders for smaller in entrant.smaller(folds))]
-        best = rivals[simplest_of_best([entrant.judged for entrant in rivals], task.tolerance)]
+        best = rivals[task.choose([entrant.judged for entrant in rivals])]
         for entrant in rivals:
             outcome = "chosen" if entrant is best else "not chosen"
             logger.info("%s: loss %.4f, %.1f leaves, %s", entrant, entrant.loss, entrant.judged.n_leaves, outcome)
@@ -129,6 +129,12 @@ def fit(task: Task[Any, Any], rng: np.random.Generator) -> Candidate:
             second = train_on(*best.best_of_folds(), seed, bar, interrupted)
             last = second if task.is_clearly_better(second.tree, last.tree) else last
         return _told(best.finished(last, task.data.sample, folds), interrupted)
+
+
+def _leaders(entrants: Sequence[Entrant], n_columns: int | None) -> list[Entrant]:
+    """The best entrants with a limit on the columns of a split, best first."""
+    alike = [entrant for entrant in entrants if entrant.plan.n_columns == n_columns]
+    return sorted(alike, key=attrgetter("loss"))[:LEADERS]
 
 
 def _own(checkpoint: Any) -> AbstractContextManager[None]:
@@ -188,9 +194,10 @@ class Entrant:
         """Begin the plan on the rows of a stage; its tree is grown from them unless other rows are given."""
         rng, tree = self.streams[number], self.plan.tree
         rows = stage.rows if grown_from is None else grown_from
-        if tree not in stage.grown:  # another plan may begin with the same tree
-            stage.grown[tree] = tree.grow(rows, rng)
-        task, setting, init = self.task.follow(self.plan, stage.grown[tree], rows.X, stage.train)
+        key = tree, self.plan.n_columns
+        if key not in stage.grown:  # another plan may begin with the same tree
+            stage.grown[key] = tree.grow(rows, rng, self.task.limit_of(self.plan))
+        task, setting, init = self.task.follow(self.plan, stage.grown[key], rows.X, stage.train)
         copies = min(float(task.data.sample.copies.mean()), MOST_COPIES)
         n_epochs = _n_epochs(task, len(stage.train), is_final=stage.held is None, copies=copies)
         self.current = Start(stage, self.number, setting, rng, init, n_epochs, shape=task)
@@ -301,7 +308,7 @@ def compare_starts(
     n_epochs = _n_epochs(task, len(train), is_final=not uses_all_rows or options.early_stopping)
     candidates = train_starts(Stage(task, "start", train, held, bar, interrupted), streams, n_epochs)
     if task.init is not None:
-        candidates.insert(0, task.fill(task.init, None, train, held))
+        candidates.insert(0, task.fill(task.within_limits(task.init), None, train, held))
     if not candidates and interrupted.is_set():
         raise KeyboardInterrupt
     best = min(candidates, key=attrgetter("score"))
@@ -385,6 +392,8 @@ def train_on(
 def train_one_epoch(task: Task[Any, Any], phase: Phase, l1: float = 0.0) -> tuple[Any, History]:
     """Train the ``init`` of a task for one epoch on all its rows (``partial_fit``); return its parameters."""
     rng, setting = np.random.default_rng(0), Setting(0.0, l1=l1)
+    if isinstance(task, OurTask):
+        phase = replace(phase, n_columns=task.columns_to_keep())
     with one_thread():
         rows = task.rows(task.data.sample)
         engine = task.engine(setting, task.initial(setting, task.data.sample, rng, task.init), rows)
@@ -411,7 +420,7 @@ class Stage:
         self.rows = self.task.rows(self.train)
         held = self.held if self.task.options.early_stopping else None
         self.monitor = None if held is None else self.task.monitor(self.task.rows(held))
-        self.grown: dict[InitialTree, Grown | None] = {}
+        self.grown: dict[tuple[InitialTree, int | None], Grown | None] = {}
 
 
 @dataclass(eq=False)

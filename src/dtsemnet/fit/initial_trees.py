@@ -26,6 +26,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from dtsemnet.arrays import Array, Bools, Floats, Ints
+from dtsemnet.fit.sparse import ColumnLimit, forward_selection, moments, sparse_planes
 from dtsemnet.training import Rows
 from dtsemnet.tree import Topology, Tree
 from dtsemnet.tree.edits import number
@@ -65,7 +66,7 @@ class Grown(NamedTuple):
 class InitialTree(Protocol):
     """A way to grow a tree."""
 
-    def grow(self, rows: Rows, rng: np.random.Generator) -> Grown | None:
+    def grow(self, rows: Rows, rng: np.random.Generator, limit: ColumnLimit | None = None) -> Grown | None:
         """Grow a tree from rows in training coordinates; class codes are whole numbers, targets (n_rows, n_outputs).
 
         None stands for random splits.
@@ -79,7 +80,7 @@ class RandomTree:
 
     depth: int
 
-    def grow(self, rows: Rows, rng: np.random.Generator) -> None:
+    def grow(self, rows: Rows, rng: np.random.Generator, limit: ColumnLimit | None = None) -> None:
         """Leave the splits to the task."""
 
 
@@ -87,7 +88,7 @@ class RandomTree:
 class OneLeaf:
     """No split."""
 
-    def grow(self, rows: Rows, rng: np.random.Generator) -> Grown:
+    def grow(self, rows: Rows, rng: np.random.Generator, limit: ColumnLimit | None = None) -> Grown:
         return _leaf_only(rows)
 
 
@@ -98,7 +99,7 @@ class CartTree:
     depth: int
     min_rows: int
 
-    def grow(self, rows: Rows, rng: np.random.Generator) -> Grown:
+    def grow(self, rows: Rows, rng: np.random.Generator, limit: ColumnLimit | None = None) -> Grown:
         kind = DecisionTreeClassifier if _has_classes(rows) else DecisionTreeRegressor
         fitted = kind(max_depth=self.depth, min_samples_leaf=self.min_rows, random_state=int(rng.integers(2**31)))
         tree = Tree.from_sklearn(fitted.fit(rows.X, rows.y, sample_weight=rows.weight))
@@ -112,7 +113,7 @@ class LogisticTree:
 
     strength: float
 
-    def grow(self, rows: Rows, rng: np.random.Generator) -> Grown:
+    def grow(self, rows: Rows, rng: np.random.Generator, limit: ColumnLimit | None = None) -> Grown:
         classes = np.unique(rows.y)
         if len(classes) < 2:
             return _leaf_only(rows)
@@ -127,7 +128,11 @@ class LogisticTree:
                 return int(classes[winner])
             return score[rival] - score[winner], play(winner, rival + 1), play(rival, rival + 1)
 
-        return _assemble(play(0, 1), rows)
+        grown = _assemble(play(0, 1), rows)
+        if limit is None:
+            return grown
+        X, weight = rows.X.astype(np.float64), rows.weight.astype(np.float64)
+        return grown._replace(splits=sparse_planes(grown.splits, X, weight, limit))
 
 
 @dataclass(frozen=True)
@@ -137,7 +142,7 @@ class GreedyTree:
     depth: int
     min_rows: int = 3
 
-    def grow(self, rows: Rows, rng: np.random.Generator) -> Grown:
+    def grow(self, rows: Rows, rng: np.random.Generator, limit: ColumnLimit | None = None) -> Grown:
         n_classes = int(rows.y.max()) + 1
 
         def split(node: _Part, depth: int) -> _Node:
@@ -146,7 +151,7 @@ class GreedyTree:
             if depth == self.depth or np.count_nonzero(count) < 2 or len(node.y) < 2 * self.min_rows:
                 return answer
             best, best_gain = None, 0.0
-            for plane in self._planes(node, count, rng):
+            for plane in self._planes(node, count, rng, limit):
                 right = node.X @ plane > 0
                 if min(right.sum(), (~right).sum()) >= self.min_rows:
                     gain = _entropy(count) - _entropy_after(right, node, n_classes)
@@ -159,13 +164,15 @@ class GreedyTree:
 
         return _assemble(split(_Part.of(rows), 0), rows)
 
-    def _planes(self, node: _Part, count: Floats, rng: np.random.Generator) -> Iterator[Floats]:
+    def _planes(
+        self, node: _Part, count: Floats, rng: np.random.Generator, limit: ColumnLimit | None
+    ) -> Iterator[Floats]:
         part = node.at_most(MOST_ROWS, rng)
         yield from _stump(part, np.eye(len(count))[part.y][:, count > 0])
         for group in _class_groups(part, count):
             target = np.isin(part.y, group)
             if target.any() and not target.all():
-                yield _logistic(part.X, target.astype(np.float64), part.weight)
+                yield _plane_between(part, target.astype(np.float64), limit)
 
 
 @dataclass(frozen=True)
@@ -175,14 +182,14 @@ class HingeTree:
     depth: int
     min_gain: float = 0.01
 
-    def grow(self, rows: Rows, rng: np.random.Generator) -> Grown:
+    def grow(self, rows: Rows, rng: np.random.Generator, limit: ColumnLimit | None = None) -> Grown:
         least = max(5, rows.X.shape[1] // 2)
 
         def split(node: _Part, depth: int) -> _Node:
             if depth == self.depth or len(node.y) < 2 * least:
                 return 0
             part = node.at_most(MOST_ROWS, rng)
-            plane = self._plane(part, max(3, least * len(part.y) // len(node.y)))
+            plane = self._plane(part, max(3, least * len(part.y) // len(node.y)), limit)
             if plane is None:
                 return 0
             right = node.X @ plane > 0
@@ -192,10 +199,10 @@ class HingeTree:
 
         return _assemble(split(_Part.of(rows), 0), rows)._replace(leaf_class=None)
 
-    def _plane(self, node: _Part, least: int) -> Floats | None:
+    def _plane(self, node: _Part, least: int, limit: ColumnLimit | None) -> Floats | None:
         """The hyperplane of the best hinge, or None if no hinge is much better than one linear model."""
         residual = node.y - node.X @ _ridge(node)
-        limit = float((node.weight @ np.square(residual)).mean()) * (1 - self.min_gain)
+        least_error = float((node.weight @ np.square(residual)).mean()) * (1 - self.min_gain)
         best = None
         for first in self._first_sides(node, residual):
             for sign in (1.0, -1.0):
@@ -205,11 +212,14 @@ class HingeTree:
                         break
                     base = _ridge(node.take(~right))
                     gap = _ridge(node.take(right)) - base
-                    side = sign * (node.X @ gap[:, 0]) > 0
+                    plane = gap[:, 0]
+                    if limit is not None:
+                        plane = sparse_planes(gap.T[:1], node.X[:, :-1], node.weight, limit)[0]
+                    side = sign * (node.X @ plane) > 0
                     fitted = node.X @ base + np.where(side[:, None], node.X @ gap, 0.0)
                     error = float((node.weight @ np.square(node.y - fitted)).mean())
-                    if error < limit and min(side.sum(), (~side).sum()) >= least:
-                        best, limit = sign * gap[:, 0], error
+                    if error < least_error and min(side.sum(), (~side).sum()) >= least:
+                        best, least_error = sign * plane, error
                     if (side == right).all():
                         break
                     right = side
@@ -325,6 +335,17 @@ def _ridge(node: _Part) -> Floats:
     gram = weighted.T @ node.X
     gram[np.diag_indices(len(gram))] += np.append(np.full(len(gram) - 1, RIDGE), 1e-6)
     return np.linalg.solve(gram, weighted.T @ node.y)
+
+
+def _plane_between(node: _Part, target: Floats, limit: ColumnLimit | None) -> Floats:
+    """The hyperplane of a logistic regression, on the columns that explain most of the target if there is a limit."""
+    if limit is None:
+        return _logistic(node.X, target, node.weight)
+    is_chosen = forward_selection(*moments(node.X[:, :-1], target[:, None], node.weight), limit)
+    kept = np.append(np.flatnonzero(is_chosen), -1)
+    plane = np.zeros(node.X.shape[1])
+    plane[kept] = _logistic(node.X[:, kept], target, node.weight)
+    return plane
 
 
 def _logistic(X: Floats, target: Floats, weight: Floats) -> Floats:

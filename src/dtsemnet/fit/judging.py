@@ -4,7 +4,8 @@ The loss of a row is, for classes, 1/2 if the class is wrong plus the Brier scor
 calibrated on these rows; for numbers, the loss of the regressor. A plan is dropped on the way if it is behind
 the best by more than three standard errors of the difference, row by row. At the end the plan with the fewest
 leaves wins among those that are behind by no more than a fraction of a standard error: what rows cannot
-tell apart, the reader's effort decides.
+tell apart, the reader's effort decides. If sparse splits are asked for, the tree with the fewest columns in all
+its splits wins among those within one standard error (:func:`sparsest_of_best`).
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ __all__ = [
     "judge_classes",
     "judge_numbers",
     "simplest_of_best",
+    "sparsest_of_best",
 ]
 
 FAR_BEHIND = 3.0
@@ -44,6 +46,8 @@ class ClassOutcome:
     y: Ints
     weight: Floats
     n_leaves: int
+    n_columns: int = 0
+    """Columns that the splits read, counted anew in each split."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,8 @@ class RegressionOutcome:
     weight: Floats
     ways: tuple[LeafFit, ...]
     n_leaves: int
+    n_columns: int = 0
+    """Columns that the splits read, counted anew in each split."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +76,8 @@ class Verdict:
     """Probabilities, or numbers predicted in standard deviations, (n_rows, n_outputs)."""
     calibration: Calibration | None = None
     leaf_fit: LeafFit | None = None
+    n_columns: float = 0.0
+    """Mean number of columns that the splits of a tree read, counted anew in each split."""
 
     @property
     def mean(self) -> float:
@@ -94,7 +102,7 @@ def judge_classes(outcomes: Sequence[ClassOutcome], before: Calibration | None =
     chance = calibration.probabilities(margin, share)
     truth = np.eye(margin.shape[1])[y]
     loss = 0.5 * (share.argmax(axis=1) != y) + np.square(chance - truth).sum(axis=1)
-    return Verdict(loss, weight, _mean_leaves(outcomes), chance, calibration)
+    return Verdict(loss, weight, _mean_leaves(outcomes), chance, calibration, n_columns=_mean_columns(outcomes))
 
 
 def judge_numbers(outcomes: Sequence[RegressionOutcome], loss: LossName, parameter: float) -> Verdict:
@@ -105,7 +113,8 @@ def judge_numbers(outcomes: Sequence[RegressionOutcome], loss: LossName, paramet
     best = int(np.argmin([np.average(each, weights=weight) for each in losses]))
     leaf_fit = outcomes[0].ways[best]
     n_leaves = _mean_leaves(outcomes) * (2 if leaf_fit.linear else 1)
-    return Verdict(losses[best], weight, n_leaves, output[best], leaf_fit=leaf_fit)
+    n_columns = _mean_columns(outcomes)
+    return Verdict(losses[best], weight, n_leaves, output[best], leaf_fit=leaf_fit, n_columns=n_columns)
 
 
 def is_behind(verdict: Verdict, best: Verdict) -> bool:
@@ -116,11 +125,29 @@ def is_behind(verdict: Verdict, best: Verdict) -> bool:
 
 def simplest_of_best(verdicts: Sequence[Verdict], tolerance: float) -> int:
     """The plan with the fewest leaves among those within ``tolerance`` standard errors of the best."""
-    best = min(verdicts, key=lambda verdict: verdict.mean)
-    near = [mean <= tolerance * error for mean, error in (verdict.behind(best) for verdict in verdicts)]
+    return min(_near_best(verdicts, tolerance), key=lambda n: (verdicts[n].n_leaves, verdicts[n].mean, n))
+
+
+def sparsest_of_best(verdicts: Sequence[Verdict], tolerance: float) -> int:
+    """The plan whose splits read the fewest columns in all, among those within ``tolerance`` standard errors.
+
+    What a person has to read are the columns of every split; so a tree of many splits on one column each is not
+    sparser than one of a few splits on two.
+    """
     return min(
-        (n for n, is_near in enumerate(near) if is_near), key=lambda n: (verdicts[n].n_leaves, verdicts[n].mean, n)
+        _near_best(verdicts, tolerance),
+        key=lambda n: (verdicts[n].n_columns, verdicts[n].n_leaves, verdicts[n].mean, n),
     )
+
+
+def _near_best(verdicts: Sequence[Verdict], tolerance: float) -> list[int]:
+    best = min(verdicts, key=lambda verdict: verdict.mean)
+    behind = [verdict.behind(best) for verdict in verdicts]
+    return [n for n, (mean, error) in enumerate(behind) if mean <= tolerance * error]
+
+
+def _mean_columns(outcomes: Sequence[ClassOutcome | RegressionOutcome]) -> float:
+    return float(np.mean([outcome.n_columns for outcome in outcomes]))
 
 
 def _mean_leaves(outcomes: Sequence[ClassOutcome | RegressionOutcome]) -> float:

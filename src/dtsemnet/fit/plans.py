@@ -9,7 +9,7 @@ Tables of more than a million numbers get fewer plans, so that a fit takes no lo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from dtsemnet.fit.initial_trees import (
@@ -23,7 +23,7 @@ from dtsemnet.fit.initial_trees import (
 )
 from dtsemnet.fit.settings import CLASSIFICATION, REGRESSION, Setting
 
-__all__ = ["Plan", "TableSize", "class_plans", "regression_plans"]
+__all__ = ["COLUMN_LIMITS", "Plan", "TableSize", "class_plans", "regression_plans", "sparse_plans"]
 
 LARGE = 1_000_000
 """Numbers in a table (rows times features) above which only trees trained by gradient descent are tried."""
@@ -33,6 +33,8 @@ DEEPEST = 10
 """Largest depth that is tried if the user sets no limit."""
 LARGEST_CART = 15
 """Depth at which CART stops if the user sets no limit; rows run out before."""
+COLUMN_LIMITS = (10, 5, 3, 2, 1)
+"""Most columns of a split, as they are tried to find the sparsest tree that is good enough."""
 MANY_ROWS = 2000
 """Rows that are enough for larger hinge trees, and too many for CART trees with a linear model for every few rows."""
 
@@ -44,9 +46,12 @@ class Plan:
     tree: InitialTree
     setting: Setting | None = None
     """What it is trained with; None: it is kept as it is grown."""
+    n_columns: int | None = None
+    """Most columns that a split may read; None: all."""
 
     def __str__(self) -> str:
-        return f"{self.tree}{'' if self.setting is None else ', trained'}"
+        limit = "" if self.n_columns is None else f", at most {self.n_columns} columns a split"
+        return f"{self.tree}{'' if self.setting is None else ', trained'}{limit}"
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,26 @@ class TableSize:
     def is_large(self) -> bool:
         """Whether the table has more numbers than ``LARGE``."""
         return self.n_rows * self.n_features > LARGE
+
+
+def sparse_plans(plans: Sequence[Plan], limits: Sequence[int | None]) -> tuple[Plan, ...]:
+    """Plans with each limit on the columns of a split, from the widest to the narrowest.
+
+    The widest is tried with every plan. Narrower ones are tried with trees that were grown and with random splits that
+    have an L1 penalty: others were hardly ever the best there. A tree whose splits read one column anyway is tried
+    once.
+    """
+    wide = [plan for plan in plans if not _reads_one_column(plan)]
+    likely = [plan for plan in wide if not isinstance(plan.tree, RandomTree) or (plan.setting and plan.setting.l1 > 0)]
+    if all(isinstance(plan.tree, RandomTree) for plan in wide):
+        likely = wide
+    return tuple(
+        replace(plan, n_columns=limit) for limit in limits for plan in (plans if limit == limits[0] else likely)
+    )
+
+
+def _reads_one_column(plan: Plan) -> bool:
+    return isinstance(plan.tree, OneLeaf) or (isinstance(plan.tree, CartTree) and plan.setting is None)
 
 
 def class_plans(size: TableSize, max_depth: int | None) -> tuple[Plan, ...]:

@@ -63,9 +63,7 @@ class RegressionTask(OurTask[RegressionParameters]):
         super().__init__(data, options, recipe, **more)
         self.problem, self.guard = problem, guard
 
-    def plans(self) -> Sequence[Plan]:
-        if not self.chooses:
-            return ()
+    def dense_plans(self) -> Sequence[Plan]:
         return regression_plans(TableSize(len(self.data.sample), self.data.n_features), self.max_depth)
 
     def given(self, grown: Grown, train: Sample) -> Tree:
@@ -88,7 +86,7 @@ class RegressionTask(OurTask[RegressionParameters]):
         models = [model for _, model in self._models(tree, train, ways)]
         output = np.array(self._outputs(tree, models, train, held))
         y = self.data.standardise(held.y)
-        return RegressionOutcome(output, y, held.weight, ways, tree.n_leaves)
+        return RegressionOutcome(output, y, held.weight, ways, tree.n_leaves, self.columns_read(tree))
 
     def judge(self, outcomes: Sequence[RegressionOutcome], before: Verdict | None) -> Verdict:
         return judge_numbers(outcomes, self.problem.loss, self.problem.parameter)
@@ -129,7 +127,7 @@ class RegressionTask(OurTask[RegressionParameters]):
 
     def again(self, best: Candidate) -> tuple[Setting, Tree | None]:
         """Warm the best tree up a little, with leaves that are fitted to all rows."""
-        return best.setting.warm(), self.fill(best.tree, None, self.data.sample, None, best.leaf_fit).tree
+        return best.setting.sparse().warm(), self.fill(best.tree, None, self.data.sample, None, best.leaf_fit).tree
 
     def monitor(self, rows: Rows) -> Callable[[TreeEngine], float]:
         return validation_loss(rows, Step(0.0))

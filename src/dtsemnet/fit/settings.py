@@ -34,12 +34,15 @@ __all__ = [
     "Setting",
     "n_epochs_for",
     "regression_recipe",
+    "with_fewer_columns",
 ]
 
 STEPS = 4500
 """Number of gradient steps of a start, if the number of epochs is not given."""
 ANNEALED_SHARE = 0.7
 """Share of a classifier's training after which the temperature is 0 and the tree itself is trained."""
+SHRINKING_SHARE = 0.6
+"""Share of the training after which each split has as few columns as it may have at the end."""
 LAST_Q = 0.7
 """Last exponent of the bounded classification loss."""
 
@@ -55,6 +58,8 @@ class FitOptions:
     min_samples_leaf: int | float = 1
     max_leaf_nodes: int | None = None
     ccp_alpha: float = 0.0
+    max_split_features: int | None = None
+    sparsity: Literal["auto"] | None = None
     n_init: int | Literal["auto"] = "auto"
     max_iter: int | None = None
     batch_size: int = 128
@@ -95,6 +100,8 @@ class Setting:
     """Penalty on the absolute values of the splits."""
     max_grad_norm: float = 0.0
     """Larger gradients are scaled down to this norm; 0: none are."""
+    columns: tuple[int, int] | None = None
+    """Most columns that a split reads at the beginning and at the end; None: all."""
 
     def at_depth(self, depth: int) -> Self:
         """Adapt a setting made for depth 4 to a deeper classifier, whose logits sum more margins and are larger."""
@@ -106,6 +113,10 @@ class Setting:
         """Replace hyper-parameters by those that the user gave; None means not given."""
         values: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         return replace(self, **values)
+
+    def sparse(self) -> Self:
+        """Go on from a tree that has its few columns: no others come back."""
+        return self if self.columns is None else replace(self, columns=(self.columns[1],) * 2)
 
     def warm(self) -> Self:
         """Start from a given tree: a third of the learning rate, and a temperature that does not erase the tree."""
@@ -171,6 +182,13 @@ def _algorithm_1(setting: Setting, n_epochs: int) -> tuple[Phase, ...]:
 
 def _straight_through(setting: Setting, n_epochs: int) -> tuple[Phase, ...]:
     return (Phase(n_epochs, Decay(setting.learning_rate, 0.95), selector="straight_through", temperature=1.0),)
+
+
+def with_fewer_columns(phases: tuple[Phase, ...], columns: tuple[int, int]) -> tuple[Phase, ...]:
+    """Let the splits lose columns during the first phase, so that those that are left adapt while training goes on."""
+    shrinking = Geometric(*columns, until=SHRINKING_SHARE, after=columns[1])
+    first, *later = phases
+    return replace(first, n_columns=shrinking), *(replace(phase, n_columns=columns[1]) for phase in later)
 
 
 def _n_leaf_epochs(n_epochs: int) -> int:

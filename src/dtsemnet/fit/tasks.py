@@ -14,7 +14,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Generic, Self, TypeVar
 
@@ -24,12 +24,15 @@ from dtsemnet.arrays import Array, Floats
 from dtsemnet.fit.conformal import CrossFit
 from dtsemnet.fit.data import Sample, TrainingData
 from dtsemnet.fit.initial_trees import Grown, RandomTree
-from dtsemnet.fit.judging import Verdict
+from dtsemnet.fit.judging import Verdict, simplest_of_best, sparsest_of_best
 from dtsemnet.fit.leaves import LeafFit
-from dtsemnet.fit.plans import Plan
+from dtsemnet.fit.plans import COLUMN_LIMITS, Plan, sparse_plans
 from dtsemnet.fit.pruning import Costs, Limits, pruned
-from dtsemnet.fit.settings import FitOptions, Recipe, Setting
+from dtsemnet.fit.settings import FitOptions, Recipe, Setting, with_fewer_columns
+from dtsemnet.fit.sparse import ColumnLimit, n_columns_read, sparse_planes
+from dtsemnet.kernels.optimizer import hold
 from dtsemnet.training import (
+    ALL,
     Callback,
     ClassParameters,
     History,
@@ -40,10 +43,13 @@ from dtsemnet.training import (
     Rows,
     cpu_engine,
 )
+from dtsemnet.training.columns import free_features
 from dtsemnet.tree import MarginProbability, Topology, Tree
 
 __all__ = ["Candidate", "OurTask", "Task"]
 
+SPARSE_TOLERANCE = 1.0
+"""Standard errors behind the best that the sparsest tree may be."""
 FEWEST_TO_CHOOSE = 10
 """With fewer rows there is nothing to compare trees by."""
 
@@ -150,6 +156,10 @@ class Task(ABC, Generic[S, P]):
         """The trees to choose from by cross-fitting; none: the starts are compared on rows that are set aside."""
         return ()
 
+    def within_limits(self, init: Tree) -> Tree:
+        """The given tree as a candidate, which no training is to make worse."""
+        return init
+
     def smaller(self) -> Task[S, P] | None:
         """The same task with a smaller tree, to try beside the starts of full size; None: no such tree."""
         return None
@@ -192,7 +202,10 @@ class Task(ABC, Generic[S, P]):
             from dtsemnet.training.torch import torch_engine
 
             make = partial(torch_engine, device=o.device or "cpu")
-        return make(self.problem, self.topology, rows, parameters, batch_size=o.batch_size, penalties=penalties)
+        return make(
+            self.problem, self.topology, rows, parameters, batch_size=o.batch_size, penalties=penalties,
+            column=self.data.column,
+        )  # fmt: skip
 
     def splits_only(self, splits: Floats) -> Tree:
         """A tree with these splits, folded to raw inputs, and empty leaves."""
@@ -219,14 +232,82 @@ class OurTask(Task[Setting, P]):
         super().__init__(data, options, Topology.complete(depth) if init is None else init.topology, init)
         self.recipe, self.overrides, self.max_depth = recipe, overrides or {}, max_depth
         settings = self.starts() if init is None else tuple(setting.warm() for setting in self.starts())
-        self.settings = tuple(setting.override(**self.overrides) for setting in settings)
+        self.n_columns = options.max_split_features
+        self.settings = tuple(self._with_columns(setting).override(**self.overrides) for setting in settings)
 
     def starts(self) -> tuple[Setting, ...]:
         """Settings of the starts, before those of the user replace a part of them."""
         return self.recipe.settings
 
     def phases(self, setting: Setting, n_epochs: int) -> tuple[Phase, ...]:
-        return self.recipe.phases(setting, n_epochs)
+        phases = self.recipe.phases(setting, n_epochs)
+        return phases if setting.columns is None else with_fewer_columns(phases, setting.columns)
+
+    def plans(self) -> Sequence[Plan]:
+        return sparse_plans(self.dense_plans(), self.column_limits) if self.chooses else ()
+
+    @abstractmethod
+    def dense_plans(self) -> Sequence[Plan]:
+        """The trees to choose from, whatever the number of columns of a split."""
+
+    @property
+    def column_limits(self) -> tuple[int | None, ...]:
+        """The most columns of a split that are tried, from the widest to the narrowest; None: no limit."""
+        widest = self.options.max_split_features
+        if self.options.sparsity is None:
+            return (widest,)
+        fewer = self._n_varying_columns if widest is None else widest
+        return widest, *(limit for limit in COLUMN_LIMITS if limit < fewer)
+
+    @property
+    def _n_varying_columns(self) -> int:
+        """Number of columns that tell rows apart."""
+        return len(np.unique(self.data.column[self.data.scaling.factor > 0]))
+
+    def limit_of(self, plan: Plan) -> ColumnLimit | None:
+        """The limit on the columns of a split in a plan; None if there is none."""
+        return None if plan.n_columns is None else ColumnLimit(plan.n_columns, self.data.column)
+
+    def columns_to_keep(self) -> int:
+        """Most columns of a split when the given tree learns from more rows: as many as it has, if it is sparse."""
+        if self.init is None or (self.options.max_split_features is None and self.options.sparsity is None):
+            return ALL
+        return max(1, int(n_columns_read(self.init.weight, self.data.column).max(initial=0)))
+
+    def _with_columns(self, setting: Setting) -> Setting:
+        """A setting that leaves each split as many columns at its end as this task allows."""
+        if self.n_columns is None:
+            return setting
+        n_all = int(self.data.column.max()) + 1
+        return replace(setting, columns=(n_all, min(self.n_columns, n_all)))
+
+    def splits_only(self, splits: Floats) -> Tree:
+        """The splits with their empty leaves; if a training was cut short, columns beyond the limit are left out."""
+        if self.n_columns is not None:
+            splits = splits.copy()
+            hold(splits, free_features(splits, self.data.column, self.n_columns))
+        return super().splits_only(splits)
+
+    def within_limits(self, init: Tree) -> Tree:
+        """The given tree as a candidate: as it is, or if its splits read too many columns the nearest one on fewer."""
+        if self.n_columns is None:
+            return init
+        limit, scaling, sample = ColumnLimit(self.n_columns, self.data.column), self.data.scaling, self.data.sample
+        if limit.keeps(np.column_stack([init.weight, init.bias])):
+            return init
+        given = scaling.unfold(init.weight, init.bias)
+        weight, bias = scaling.fold(sparse_planes(given, scaling.apply(sample, np.float64), sample.weight, limit))
+        return init.replace(weight=weight, bias=bias)
+
+    def choose(self, verdicts: Sequence[Verdict]) -> int:
+        """The plan to carry out."""
+        if self.options.sparsity is not None:
+            return sparsest_of_best(verdicts, SPARSE_TOLERANCE)
+        return simplest_of_best(verdicts, self.tolerance)
+
+    def columns_read(self, tree: Tree) -> int:
+        """Columns that the splits of a tree read, counted anew in each split."""
+        return int(n_columns_read(tree.weight, self.data.column).sum())
 
     def initial_splits(self, rng: np.random.Generator, init: Tree | None) -> Floats:
         """Splits of the given tree, or random ones whose scores have a standard deviation of about 1."""
@@ -234,7 +315,10 @@ class OurTask(Task[Setting, P]):
         if init is not None:
             return scaling.unfold(init.weight, init.bias)
         n_varying = int((scaling.factor > 0).sum())
-        return rng.standard_normal((self.topology.n_splits, self.data.n_features + 1)) / np.sqrt(n_varying + 1)
+        splits = rng.standard_normal((self.topology.n_splits, self.data.n_features + 1)) / np.sqrt(n_varying + 1)
+        if self.n_columns is not None:  # a column that never varies is not to take the place of another
+            splits[:, :-1] *= scaling.factor > 0
+        return splits
 
     @property
     def chooses(self) -> bool:
@@ -251,6 +335,7 @@ class OurTask(Task[Setting, P]):
         ``X`` are the rows that the tree was grown from, in training coordinates.
         """
         task = copy.copy(self)
+        task.n_columns = plan.n_columns
         if grown is None:
             assert isinstance(plan.tree, RandomTree)
             _check_memory(2**plan.tree.depth - 1, self.data.n_features)
@@ -264,7 +349,7 @@ class OurTask(Task[Setting, P]):
     def adapted(self, setting: Setting | None) -> Setting:
         """A setting of a plan, for the depth of this task and with what the user gave."""
         assert setting is not None
-        return setting.override(**self.overrides)
+        return self._with_columns(setting).override(**self.overrides)
 
     @abstractmethod
     def given(self, grown: Grown, train: Sample) -> Tree:

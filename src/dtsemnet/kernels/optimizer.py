@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dtsemnet.arrays import Floats
+from dtsemnet.arrays import Bools, Floats
 from dtsemnet.kernels._numba import kernel
 
-__all__ = ["Moments", "adam", "clip_scale"]
+__all__ = ["Moments", "adam", "clip_scale", "hold"]
 
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 
@@ -64,6 +64,16 @@ def adam(
             m[j] = beta1 * m[j] + rest1 * slope
             v[j] = beta2 * v[j] + rest2 * slope * slope
             p[j] = p[j] * keep - step * m[j] / (np.sqrt(v[j]) + epsilon)
+
+
+@kernel
+def hold(value: Floats, is_free: Bools) -> None:
+    """Set the entries of a matrix that are not free to zero, in place; a mask without rows leaves all of them free."""
+    zero = value.dtype.type(0)
+    for i in range(len(is_free)):
+        p, free = value[i], is_free[i]
+        for j in range(len(free)):
+            p[j] = p[j] if free[j] else zero
 
 
 @kernel

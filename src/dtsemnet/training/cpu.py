@@ -15,13 +15,14 @@ import numpy as np
 # Loaded before any limit on threads is set: kernels call this BLAS, and a limit reaches only what is loaded.
 import scipy.linalg.cython_blas  # noqa: F401
 
-from dtsemnet.arrays import Array, Floats, Ints
+from dtsemnet.arrays import Array, Bools, Floats, Ints
 from dtsemnet.kernels import kernel
 from dtsemnet.kernels.classification import ClassLoss, classification_gradients, classification_loss
 from dtsemnet.kernels.logits import reached
-from dtsemnet.kernels.optimizer import Moments, adam, clip_scale
+from dtsemnet.kernels.optimizer import Moments, adam, clip_scale, hold
 from dtsemnet.kernels.regression import LOSSES, SELECTORS, RegressionLoss, regression_gradients, regression_loss
 from dtsemnet.kernels.rows import gather, new_batch
+from dtsemnet.training.columns import free_features
 from dtsemnet.training.engine import (
     Classification,
     ClassParameters,
@@ -58,6 +59,7 @@ def classification_epoch(
     children: Ints,
     leaf_class: Ints,
     splits: Moments,
+    is_free: Bools,
     n_steps: int,
     loss: ClassLoss,
     rates: Rates,
@@ -78,6 +80,7 @@ def classification_epoch(
         taken += 1
         scale = clip_scale((gradient,), rates.clip)
         adam(splits, gradient, n_steps + taken, rates.splits, rates.weight_decay, rates.l1, scale)
+        hold(splits.value, is_free)
     return total, taken
 
 
@@ -89,6 +92,7 @@ def regression_epoch(
     children: Ints,
     splits: Moments,
     leaves: Moments,
+    is_free: Bools,
     n_steps: int,
     loss: RegressionLoss,
     rates: Rates,
@@ -110,6 +114,7 @@ def regression_epoch(
         scale = clip_scale((split_gradient, leaf_gradient), rates.clip)
         if rates.splits > 0:
             adam(splits, split_gradient, n_steps + taken, rates.splits, rates.weight_decay, rates.l1, scale)
+            hold(splits.value, is_free)
         if rates.leaves > 0:
             adam(leaves, leaf_gradient, n_steps + taken, rates.leaves, 0.0, 0.0, scale)
     return total, taken
@@ -161,10 +166,12 @@ class _CpuEngine(CompiledEngine):
     """What both problems share beyond that: penalties, and the splits of a tree."""
 
     def __init__(
-        self, topology: Topology, rows: Rows, batch_size: int, penalties: Penalties, **parameters: Floats
-    ) -> None:
+        self, topology: Topology, rows: Rows, batch_size: int, penalties: Penalties, column: Ints | None = None,
+        **parameters: Floats,
+    ) -> None:  # fmt: skip
         super().__init__(rows, topology, batch_size, **parameters)
         self.penalties, self.children = penalties, topology.children
+        self.column = np.arange(rows.X.shape[1]) if column is None else column
         self.splits = self.trained["splits"]
 
     def reached(self, X: Floats) -> Ints:
@@ -172,6 +179,12 @@ class _CpuEngine(CompiledEngine):
 
     def digest(self) -> bytes:
         return digest(self.rows, self.batch_size, self.penalties)
+
+    def limit_columns(self, step: Step) -> Bools:
+        """Leave each split its columns of an epoch, and return the mask that holds the others at zero."""
+        is_free = free_features(self.splits.value, self.column, step.n_columns)
+        hold(self.splits.value, is_free)
+        return is_free
 
     def rates(self, step: Step) -> Rates:
         """Learning rates and penalties of one epoch."""
@@ -192,8 +205,9 @@ class CpuClassification(_CpuEngine):
     def run_epoch(self, order: Ints, step: Step) -> float:
         loss, rates, n_steps = self.settings(step), self.rates(step), self.n_steps
         total, taken = classification_epoch(
-            self.rows, order, self.batch_size, self.children, self.leaf_class, self.splits, n_steps, loss, rates
-        )
+            self.rows, order, self.batch_size, self.children, self.leaf_class, self.splits,
+            self.limit_columns(step), n_steps, loss, rates,
+        )  # fmt: skip
         self._count(total, taken, order)
         return total / _sum(self.rows.weight[order])
 
@@ -227,8 +241,9 @@ class CpuRegression(_CpuEngine):
     def run_epoch(self, order: Ints, step: Step) -> float:
         loss, rates, n_steps = self.settings(step), self.rates(step), self.n_steps
         total, taken = regression_epoch(
-            self.rows, order, self.batch_size, self.children, self.splits, self.leaves, n_steps, loss, rates
-        )
+            self.rows, order, self.batch_size, self.children, self.splits, self.leaves,
+            self.limit_columns(step), n_steps, loss, rates,
+        )  # fmt: skip
         self._count(total, taken, order)
         return total / _sum(self.rows.weight[order])
 
@@ -256,6 +271,7 @@ def cpu_engine(
     *,
     batch_size: int = 128,
     penalties: Penalties | None = None,
+    column: Ints | None = None,
 ) -> CpuClassification | CpuRegression:
     """Make the compiled engine for a problem.
 
@@ -272,9 +288,13 @@ def cpu_engine(
         Rows per step of the optimizer.
     penalties : Penalties, optional
         Weight decay, L1 penalty and limit of the gradient; none by default.
+    column : array of int, shape (n_features,), optional
+        Number of the column that each feature comes from; by default each is a column of its own.
     """
     make: Any = CpuClassification if isinstance(problem, Classification) else CpuRegression
-    return make(problem, topology, rows, parameters, batch_size=batch_size, penalties=penalties or Penalties())
+    return make(
+        problem, topology, rows, parameters, batch_size=batch_size, penalties=penalties or Penalties(), column=column
+    )
 
 
 def _sum(weight: Floats) -> float:

@@ -104,6 +104,8 @@ class Step:
     """Exponent of the bounded classification loss; 0 is cross-entropy."""
     selector: SelectorName = "top_k"
     """How leaves are selected (regression)."""
+    n_columns: int = ALL
+    """Most columns that a split may read: those that move its score most stay, the others get weights of zero."""
 
     @property
     def rate_of_leaves(self) -> float:

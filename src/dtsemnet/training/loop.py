@@ -184,7 +184,8 @@ class Training(Generic[E]):
         history.epochs.append(Epoch(epoch, self.steps[epoch], loss, value, time.perf_counter() - started))
         for callback in self.callbacks:
             callback.on_epoch(self._context)
-        if value is not None:
+        # A state whose splits still read more columns than those at the end is not one to keep.
+        if value is not None and self.steps[epoch].n_columns <= self.steps[-1].n_columns:
             best = None if history.best_epoch is None else history.epochs[history.best_epoch].monitor
             if best is None or value < best - self.tol:
                 history.best_epoch, self._best = epoch, self.engine.state()

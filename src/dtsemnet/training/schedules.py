@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from dtsemnet.kernels.regression import SelectorName
-from dtsemnet.training.engine import Step
+from dtsemnet.training.engine import ALL, Step
 
 __all__ = ["Constant", "Cosine", "Decay", "Geometric", "Linear", "Phase", "Schedule", "algorithm_1"]
 
@@ -113,13 +113,13 @@ class Phase:
     ----------
     n_epochs : int
         Number of epochs of the phase.
-    learning_rate, leaf_learning_rate, k, temperature, q, selector
+    learning_rate, leaf_learning_rate, k, temperature, q, selector, n_columns
         The settings of :class:`Step`, each a number or a schedule over the phase.
 
     Examples
     --------
     >>> Phase(3, learning_rate=0.1, q=Linear(0, 1)).step(1)
-    Step(learning_rate=0.1, leaf_learning_rate=None, k=1, temperature=0, q=0.5, selector='top_k')
+    Step(learning_rate=0.1, leaf_learning_rate=None, k=1, temperature=0, q=0.5, selector='top_k', n_columns=2147483647)
     """
 
     n_epochs: int
@@ -129,6 +129,7 @@ class Phase:
     temperature: float | Schedule = 0
     q: float | Schedule = 0
     selector: SelectorName = "top_k"
+    n_columns: int | Schedule = ALL
 
     def step(self, epoch: int) -> Step:
         """Settings of one epoch, counted from the start of the phase."""
@@ -143,6 +144,7 @@ class Phase:
             temperature=now(self.temperature),
             q=now(self.q),
             selector=self.selector,
+            n_columns=round(now(self.n_columns)),
         )
 
 

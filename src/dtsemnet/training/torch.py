@@ -30,6 +30,7 @@ from dtsemnet.nn import (
     TopK,
 )
 from dtsemnet.nn.heads import Head
+from dtsemnet.training.columns import free_features
 from dtsemnet.training.engine import (
     Classification,
     ClassParameters,
@@ -81,9 +82,11 @@ class _TorchEngine(ABC):
         *,
         batch_size: int,
         penalties: Penalties,
+        column: Ints | None,
         device: str | torch.device,
     ) -> None:
         self.topology, self.batch_size, self.penalties = topology, batch_size, penalties
+        self.column = np.arange(rows.X.shape[1]) if column is None else column
         self.device, self.dtype = torch.device(device), torch.from_numpy(rows.X[:0]).dtype
         self.rows = self._tensors(rows)
         planes = self._tensor(splits)
@@ -108,6 +111,7 @@ class _TorchEngine(ABC):
         self._prepare(step)
         for group, rate in zip(self.optimizer.param_groups, (step.learning_rate, step.rate_of_leaves)):
             group["lr"] = rate
+        held = self._limit_columns(step.n_columns)
         index = torch.as_tensor(np.asarray(order), device=self.device)
         total = 0.0
         for taken, batch in enumerate(torch.split(index, self.batch_size)):
@@ -116,7 +120,20 @@ class _TorchEngine(ABC):
                 raise not_finite(loss, taken, batch.tolist())
             total += loss
             self._update()
+            self._hold(held)
         return total / float(self.rows.weight[index].double().sum())
+
+    def _limit_columns(self, n_columns: int) -> Tensor | None:
+        """Leave each split its columns of an epoch; the weights to hold at zero, or None if all are free."""
+        is_free = free_features(self._split_matrix(), self.column, n_columns)
+        held = torch.as_tensor(~is_free[:, :-1], device=self.device) if len(is_free) else None
+        self._hold(held)
+        return held
+
+    def _hold(self, held: Tensor | None) -> None:
+        if held is not None:
+            with torch.no_grad():
+                self.splits.weight.masked_fill_(held, 0.0)
 
     def _backward(self, rows: _Tensors) -> float:
         """Leave the gradient of the mean loss in the parameters; return the sum of the losses."""
@@ -264,6 +281,7 @@ def torch_engine(
     *,
     batch_size: int = 128,
     penalties: Penalties | None = None,
+    column: Ints | None = None,
     device: str | torch.device = "cpu",
 ) -> TorchClassification | TorchRegression:
     """Make the torch engine for a problem.
@@ -272,7 +290,9 @@ def torch_engine(
     """
     make: Any = TorchClassification if isinstance(problem, Classification) else TorchRegression
     penalties = penalties or Penalties()
-    return make(problem, topology, rows, parameters, batch_size=batch_size, penalties=penalties, device=device)
+    return make(
+        problem, topology, rows, parameters, batch_size=batch_size, penalties=penalties, column=column, device=device
+    )
 
 
 def _first_and_second(logits: Tensor) -> list[Tensor]:

@@ -154,6 +154,9 @@ def _peer(name: str, stem: str, package: str, *, classes: bool = True, numbers: 
 for _method in (
     _ours("dtsemnet-default"),
     _ours("dtsemnet-free"),  # for tables that name a height, which they must not pass to it
+    # The default with splits on few columns.
+    _ours("dtsemnet-sparse", sparsity="auto"),
+    _ours("dtsemnet-two", max_split_features=2),
     # The default with one ingredient left out.
     _shape("default-random", "Random"),
     _shape("default-no-cart", "NoCart"),

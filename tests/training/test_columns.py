@@ -1,0 +1,73 @@
+"""A split keeps the columns that move its score most, in both engines, and the others are zero exactly."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from numpy.testing import assert_array_equal
+
+from dtsemnet.training import Classification, ClassParameters, Phase, Rows, Step, cpu_engine
+from dtsemnet.training.columns import column_norms, free_features
+from dtsemnet.tree import Topology
+
+COLUMN = np.array([0, 0, 1, 2, 2, 2, 3])
+SPLITS = hnp.arrays(np.float64, (3, len(COLUMN) + 1), elements=st.sampled_from([-2.0, -1.0, 0.0, 0.5, 1.0]))
+
+
+@given(SPLITS, st.integers(1, 3))
+def test_the_columns_that_are_left_move_the_score_at_least_as_much_as_those_that_go(splits, n_columns):
+    is_free, norms = free_features(splits, COLUMN, n_columns), column_norms(splits[:, :-1], COLUMN)
+    assert is_free[:, -1].all()
+    for free, norm in zip(is_free, norms):
+        kept = np.unique(COLUMN[free[:-1]])
+        assert len(kept) == n_columns
+        assert (free[:-1] == np.isin(COLUMN, kept)).all(), "a column stays or goes as a whole"
+        assert norm[kept].min() >= np.delete(norm, kept).max(initial=0)
+
+
+@given(SPLITS, st.integers(1, 3))
+def test_what_was_left_out_stays_out(splits, n_columns):
+    first = free_features(splits, COLUMN, n_columns)
+    assert_array_equal(free_features(np.where(first, splits + 0.0, 0.0), COLUMN, n_columns) & (splits != 0),
+                       first & (splits != 0))  # fmt: skip
+
+
+def test_no_limit_leaves_all_weights_free():
+    assert free_features(np.zeros((5, 8)), COLUMN, 4).shape == (0, 8)
+
+
+def engine_of(make, column=COLUMN):
+    rng, topology = np.random.default_rng(0), Topology.complete(2)
+    rows = Rows(rng.standard_normal((60, len(COLUMN))), rng.integers(0, 2, 60), np.ones(60))
+    parameters = ClassParameters(rng.standard_normal((3, len(COLUMN) + 1)), np.array([0, 1, 0, 1]))
+    return make(Classification(2), topology, rows, parameters, batch_size=7, column=column)
+
+
+def _engines():
+    torch_engine = pytest.importorskip("dtsemnet.training.torch", reason="torch is an optional extra").torch_engine
+    return [engine_of(cpu_engine), engine_of(torch_engine)]
+
+
+def test_an_epoch_with_a_limit_leaves_exact_zeros_in_both_engines_alike():
+    engines = _engines()
+    for n_columns in (3, 3, 1):
+        for engine in engines:
+            before = engine.parameters().splits
+            is_free = free_features(before, COLUMN, n_columns)
+            engine.run_epoch(np.arange(60), Step(0.05, temperature=0.5, n_columns=n_columns))
+            after = engine.parameters().splits
+            assert ((after != 0) == is_free).all()
+            assert (after != before)[is_free].all(), "the others are trained"
+    cpu, torch = (engine.parameters().splits for engine in engines)
+    np.testing.assert_allclose(cpu, torch, rtol=1e-7, atol=1e-9)
+
+
+def test_each_feature_is_a_column_of_its_own_unless_it_is_said_otherwise():
+    engine = engine_of(cpu_engine, column=None)
+    engine.run_epoch(np.arange(60), Step(0.05, n_columns=2))
+    assert ((engine.parameters().splits[:, :-1] != 0).sum(axis=1) == 2).all()
+
+
+def test_a_phase_rounds_the_number_of_columns():
+    assert Phase(2, 0.1, n_columns=lambda epoch, n_epochs: 1.9999999).step(0).n_columns == 2
