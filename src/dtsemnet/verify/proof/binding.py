@@ -22,7 +22,11 @@ from dtsemnet.verify.proof.encoded_domain import EncodedDomain, column_number, e
 from dtsemnet.verify.proof.readings import Reading, is_absent
 from dtsemnet.verify.proof.time_limits import Deadline
 
-__all__ = ["bind", "bind_around"]
+__all__ = ["EmptyDomain", "bind", "bind_around"]
+
+
+class EmptyDomain(ValueError):
+    """A domain of which it is proved that no row lies in it."""
 
 
 def bind(model: Model, domain: Domain, *, deadline: Deadline | None = None) -> EncodedDomain:
@@ -54,7 +58,7 @@ def _refuse_empty(encoded: EncodedDomain, deadline: Deadline) -> None:
         used = sorted({row for row, _ in found.cases.get("farkas", [])}) if found.cases is not None else []
         used = [row for row in used if encoded.soft[row]]
         rows = f"; these rows of A take part: {used}" if used else ""
-        raise ValueError(f"domain is empty: no row satisfies its constraints in its box{rows}.")
+        raise EmptyDomain(f"domain is empty: no row satisfies its constraints in its box{rows}.")
 
 
 class _Reader:

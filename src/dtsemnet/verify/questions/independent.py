@@ -221,6 +221,12 @@ def _flip(
         low, high = _ranges(lines, encoded)
         differ = (np.maximum(high - answer, answer - low) > tolerance).any(axis=1)
     is_flat = not any(line.coef.any() for one in lines for line in one)
+    whole = Polytope(encoded.rows, encoded.bound, encoded.lower, encoded.upper)
+    if not is_flat and is_small(encoded, whole):
+        Z = points_that_arrive(encoded, whole, lambda points: np.ones(len(points), dtype=bool))
+        Z = Z[(np.abs(outputs(tree, Z) - answer) > tolerance).any(axis=1)]
+        if not len(Z):
+            return "keeps", None, ()
     explored = explore_leaves(cuts, np.asarray(differ), stop_at_first=is_flat, deadline=deadline)
 
     def differs(other: Array) -> bool:
