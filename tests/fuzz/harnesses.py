@@ -201,7 +201,61 @@ def check_table(path: Path) -> str:
     return "read"
 
 
+PROPERTIES = [
+    "(declare-const X_0 Real)\n(declare-const X_1 Real)\n(declare-const Y_0 Real)\n(declare-const Y_1 Real)\n" + body
+    for body in (
+        "; near a row\n(assert (>= X_0 0.25))\n(assert (<= X_0 0.5))\n(assert (>= X_1 -1))\n(assert (<= X_1 1e-3))\n"
+        "(assert (or (and (>= Y_1 Y_0)) (and (<= Y_0 (- 0.5)))))\n",
+        "(set-logic QF_LRA)\n(assert (>= X_1 (- 4)))\n(assert (or (and (<= X_0 0) (>= X_0 (- 1)) (= X_1 0.125))\n"
+        "(and (= X_0 (/ 1 2)) (<= X_1 0) (>= (+ X_1 (* 2.0 X_0)) 0))))\n"
+        "(assert (<= (- Y_0 (* 3 Y_1)) 0.5))\n(check-sat)\n",
+    )
+]
+
+
+def mutate_property(rng: random.Random, seeds: Sequence[bytes]) -> bytes:
+    """Change bytes, or words and lists."""
+    data = rng.choice(seeds)
+    if rng.random() < 0.3:
+        return mutate_bytes(rng, data, seeds)
+    words = data.decode().replace("(", " ( ").replace(")", " ) ").split(" ")
+    others = ["(", ")", "and", "or", "<=", ">=", "=", "not", "<", "X_0", "Y_1", "X_9999999", "Y_-1", "1e400", "1e-9999"]
+    others += ["9" * 500, "nan", "0x1", "1/2", "\x1b[2J", ";", "|X_0|", "\n", "(" * 300, "(or X_0 (and" * 40]
+    for _ in range(rng.choice([1, 1, 2, 4])):
+        i = rng.randrange(len(words))
+        action = rng.randrange(3)
+        if action == 0:
+            words[i] = rng.choice(others)
+        elif action == 1:
+            j = rng.randrange(i, min(len(words), i + 30))
+            words[i:i] = words[i:j] * rng.choice([1, 2, 20])
+        else:
+            del words[i : i + rng.choice([1, 3])]
+        words = words or [""]
+    return " ".join(words).encode()
+
+
+def check_property(path: Path) -> str:
+    from dtsemnet.tree import Topology, Tree
+    from dtsemnet.verify.vnnlib import answer_vnnlib, read_vnnlib
+
+    tree = Tree(Topology.complete(1), [[1.0, -0.5]], [-0.25], [[1, 0], [0, 1]], class_names=["a", "b"])
+    try:
+        question = read_vnnlib(path)
+        found = answer_vnnlib(tree, question, time_limit=0.5)
+    except ValueError as error:
+        words = str(error)
+        assert "\n" not in words, words
+        assert words.isprintable(), words
+        return "refused"
+    assert found.status != "sat" or tree.predict([found.x])[0] in ("a", "b")
+    return found.status
+
+
 HARNESSES = {
+    "property": Harness(
+        ".vnnlib", lambda: [text.encode() for text in PROPERTIES], mutate_property, check_property, grows=True
+    ),
     "model file": Harness(".json", model_files, mutate_file, check_model_file, grows=True),
     "checkpoint": Harness(".npz", checkpoints, mutate_checkpoint, check_checkpoint),
     "environment": Harness(".toml", environments, mutate_lines, check_environment),

@@ -33,6 +33,8 @@ dtsemnet verify model.json --data data.csv --epsilon 0.01 --epsilon 0.1 --out re
 dtsemnet verify model.json --box age=18:30 --box income=0:20000 --never grant
 dtsemnet verify model.json --data data.csv --fix sex=2 --monotone age --output high
 dtsemnet verify model.json --data data.csv --independent sex --independent age=1
+dtsemnet verify model.json --vnnlib property.vnnlib
+dtsemnet verify model.json --data data.csv --epsilon 0.01 --instances folder
 """
 
 
@@ -83,6 +85,18 @@ def run(
     ] = 300.0,
     out: Annotated[Path | None, typer.Option(help="Markdown file for the audit.", metavar="FILE")] = None,
     page: Annotated[Path | None, typer.Option(help="Explorer page that shows the proofs.", metavar="FILE")] = None,
+    vnnlib: Annotated[
+        Path | None,
+        typer.Option(help="Answer this property in VNN-LIB: sat with an input, unsat or unknown.", metavar="FILE"),
+    ] = None,
+    instances: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the questions of --epsilon and --never for other verifiers: the network in ONNX, properties "
+            "in VNN-LIB, and their list.",
+            metavar="FOLDER",
+        ),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace the files.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
     *,
@@ -94,6 +108,7 @@ def run(
     table, with its categories and missing values, or what [bold]--box[/] says.
 
     Exit code 1 if a statement of [bold]--never[/], [bold]--monotone[/] or [bold]--independent[/] is not proved.
+    With [bold]--vnnlib[/] or [bold]--instances[/] no report is made.
     """
     check_output(out, force=force)
     check_output(page, force=force, what="--page")
@@ -102,14 +117,29 @@ def run(
     from dtsemnet.verify import audit
 
     loaded = load(model)
+    if vnnlib is not None:
+        from dtsemnet.cli.vnnlib import answer
+
+        answer(loaded.model, vnnlib, time_limit=time_limit, out=out, as_json=as_json)
+        return
     table = None if data is None else loaded.read(data, reading, target=target, guess=True)
     if epsilon and table is None:
         raise ValueError("--epsilon needs rows to certify; add --data FILE.")
     X, y = _some_rows(table, max_rows) if table is not None and (epsilon or independent) else (None, None)
     content = loaded.model
+    domain = _domain(content, table, box or [], fix or [], integer or [], margin)
+    classes = [_label(content, name, "--never") for name in never or ()]
+    if instances is not None:
+        from dtsemnet.cli.vnnlib import check_folder, write_instances
+
+        check_folder(instances, force=force)
+        write_instances(
+            content, instances, name=model.stem, domain=domain, rows=X, epsilon=epsilon or (), never=classes,
+            time_limit=time_limit,
+        )  # fmt: skip
+        return
     report = audit(
-        content, _domain(content, table, box or [], fix or [], integer or [], margin), X, y, epsilon=epsilon or (),
-        norm=norm, never_output=[_label(content, name, "--never") for name in never or ()],
+        content, domain, X, y, epsilon=epsilon or (), norm=norm, never_output=classes,
         monotone_in=[_column(content, name, "--monotone").name for name in monotone or ()],
         independent_of=[_change(content, text) for text in independent or ()],
         output=None if output is None else _label(content, output, "--output"), time_limit=time_limit,

@@ -1,7 +1,8 @@
 """Proofs about a tree on a domain, by linear programming, with certificates in rational arithmetic.
 
 ``questions`` has one file per question. They rest on ``proof``: domains, the walk over a tree, linear
-programs, and certificates, in which every proof ends.
+programs, and certificates, in which every proof ends. ``vnnlib`` reads and writes questions in the language of network
+verification.
 """
 
 from dtsemnet.verify.proof.domain import Domain

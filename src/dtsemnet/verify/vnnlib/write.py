@@ -13,6 +13,7 @@ import numpy as np
 
 from dtsemnet.arrays import Floats
 from dtsemnet.tree import Model
+from dtsemnet.tree._validate import not_negative
 from dtsemnet.verify.proof.binding import bind
 from dtsemnet.verify.proof.domain import Domain
 from dtsemnet.verify.proof.encoded_domain import read_row
@@ -49,8 +50,7 @@ def robustness_vnnlib(tree: Any, x: Any, epsilon: float, *, domain: Domain | Non
     <BLANKLINE>
     """
     model = _numeric(tree)
-    if not (np.isfinite(epsilon) and epsilon >= 0):
-        raise ValueError(f"epsilon must be a finite number not below 0, got {epsilon!r}.")
+    epsilon = not_negative("epsilon", epsilon)
     row = read_row(model, x)
     lower, upper = row - epsilon, row + epsilon
     if domain is not None:
