@@ -22,7 +22,7 @@ ROOMS = {
     "nn": "arrays files kernels tree",
     "training": "arrays files kernels tree nn",
     "fit": "arrays files folders kernels tree nn training",
-    "estimators": "arrays files kernels tree nn training fit",
+    "estimators": "arrays files tables kernels tree nn training fit",
     "export": "arrays files kernels tree",
     "plot": "arrays files kernels tree",
     "explorer": "arrays files kernels tree",

@@ -1,8 +1,12 @@
 """Tables: frames, categories, missing values, odd columns, and what is refused."""
 
+import warnings
+
+import narwhals
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow
 import pytest
 import scipy.sparse
 from numpy.testing import assert_allclose, assert_array_equal
@@ -53,6 +57,98 @@ def test_a_polars_frame_fits_as_its_pandas_twin():
     frame = frame.drop(columns="size")
     twin = DTSemNetClassifier(**QUICK).fit(frame, y)
     assert DTSemNetClassifier(**QUICK).fit(pl.from_pandas(frame), y).tree_ == twin.tree_
+
+
+def _duckdb(frame):
+    duckdb = pytest.importorskip("duckdb")
+    return duckdb.from_df(frame)
+
+
+FRAMES = {
+    "pyarrow": pyarrow.Table.from_pandas,
+    "record batch": pyarrow.RecordBatch.from_pandas,
+    "polars": pl.from_pandas,
+    "lazy": lambda frame: pl.from_pandas(frame).lazy(),
+    "duckdb": _duckdb,
+    "narwhals": lambda frame: narwhals.from_native(pl.from_pandas(frame)),
+}
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_every_kind_of_data_frame_fits_and_predicts_as_its_pandas_twin(kind):
+    frame, y = mixed()
+    frame = frame.drop(columns="size")
+    twin, given = DTSemNetClassifier(**QUICK).fit(frame, y), FRAMES[kind](frame)
+    fitted = DTSemNetClassifier(**QUICK).fit(given, y)
+    assert fitted.tree_ == twin.tree_
+    assert fitted.feature_names_in_.tolist() == ["age", "colour", "smoker"]
+    assert_array_equal(fitted.predict(given), twin.predict(frame))
+    assert_array_equal(fitted.model_.predict(given), twin.predict(frame))
+
+
+@pytest.mark.parametrize("form", [scipy.sparse.csr_matrix, scipy.sparse.coo_array, scipy.sparse.csc_array])
+def test_a_sparse_matrix_fits_and_predicts_as_its_dense_twin(form):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 5)) * (rng.random((100, 5)) < 0.3)
+    y = X[:, 0] > 0.1
+    twin = DTSemNetClassifier(**QUICK).fit(X, y)
+    fitted = DTSemNetClassifier(**QUICK).fit(form(X), y)
+    assert fitted.tree_ == twin.tree_
+    assert_array_equal(fitted.predict_proba(form(X)), twin.predict_proba(X))
+
+
+def texts(way):
+    rng = np.random.default_rng(0)
+    return {
+        "decimal comma": [f"{number:.2f}".replace(".", ",") for number in rng.normal(size=200)],
+        "percent": [f"{number:.1f}%" for number in rng.uniform(0, 90, 200)],
+        "thousands": [f"{number:,}" for number in rng.integers(100, 10**7, 200)],
+        "missing": ["?", *(f"{number:.3f}" for number in rng.normal(size=199))],
+        "dates": pd.date_range("2020-01-01", periods=200).strftime("%Y-%m-%d").tolist(),
+        "identifier": [f"id{row}" for row in range(200)],
+    }[way]
+
+
+@pytest.mark.parametrize(
+    ("way", "message"),
+    [
+        (
+            "decimal comma",
+            r"numbers written as text, such as '.*', and .* X\['a'\].str.replace\(',', '.'\).astype\(float",
+        ),
+        ("percent", r"convert it by X\['a'\].str.replace\('%', ''\).astype\(float\)"),
+        ("thousands", r"convert it by X\['a'\].str.replace\(',', ''\).astype\(float\)"),
+        ("missing", r"pandas.to_numeric\(X\['a'\], errors='coerce'\)"),
+        ("dates", r"dates written as text, such as '2020-01-01', and is read as 200 categories; .*to_datetime"),
+        ("identifier", "has 200 categories in 200 rows, like an identifier; leave it out if it is one"),
+    ],
+)
+def test_145_silent_categories(way, message):
+    frame = pd.DataFrame({"a": texts(way), "x": np.linspace(0, 1, 200)})
+    y = np.arange(200) % 2
+    with pytest.warns(UserWarning, match=f"column 'a' .*{message}.*Name columns in categorical_features") as said:
+        DTSemNetClassifier(max_depth=1, effort=0, n_init=1, max_iter=2).fit(frame, y)
+    assert len(said) == 1
+    assert said[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        DTSemNetClassifier(max_depth=1, effort=0, n_init=1, max_iter=2, categorical_features=["a"]).fit(frame, y)
+    if "convert it by" in message and "X" in message:
+        step = str(said[0].message).partition("convert it by ")[2].partition(". Name columns")[0]
+        assert eval(step, {"X": frame, "pandas": pd}).dtype.kind in "iuf"
+
+
+def test_few_categories_are_silent_even_if_they_are_digits():
+    frame = pd.DataFrame({"a": ["1", "2", "3"] * 40, "x": np.linspace(0, 1, 120)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitted = DTSemNetClassifier(max_depth=1, effort=0, n_init=1, max_iter=2).fit(frame, np.arange(120) % 2)
+    summary = fitted.columns_summary()
+    assert [(line.name, line.read_as, line.missing) for line in summary] == [
+        ("a", "3 categories (1, 2, 3)", "read as 1"), ("x", "number", "read as 0.5"),
+    ]  # fmt: skip
+    assert summary[0].features == ("a = 1", "a = 2", "a = 3")
+    assert str(summary) == str(fitted.model_.columns_summary())
 
 
 def test_the_saved_model_reads_raw_columns(tmp_path):
@@ -225,7 +321,6 @@ NUMBERS = np.random.default_rng(0).standard_normal((60, 3))
 @pytest.mark.parametrize(
     ("X", "y", "parameters", "message"),
     [
-        (scipy.sparse.csr_matrix(NUMBERS), TARGET, {}, "toarray"),
         (FRAME.assign(when=pd.Timestamp("2026-01-01")), TARGET, {}, "column 'when' holds dates"),
         (FRAME.assign(name=[f"n{i}" for i in range(60)] * 1), TARGET, {"categorical_features": ["nme"]}, "no column"),
         (np.where(NUMBERS > 2, np.inf, NUMBERS), TARGET, {}, "infinity"),

@@ -42,6 +42,7 @@ from dtsemnet.fit.leaves import constant_tree, count_rows
 from dtsemnet.fit.tasks import Candidate, Task
 from dtsemnet.training import History, Phase
 from dtsemnet.tree import Encoder, Identity, MarginProbability, Model, Tree
+from dtsemnet.tree.columns_summary import ColumnsSummary
 from dtsemnet.tree.encoder import is_missing
 
 __all__ = ["TreeClassifier", "TreeEstimator", "TreeRegressor", "initial_tree"]
@@ -119,8 +120,9 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array_like or data frame of shape (n_samples, n_features)
-            Numbers, and in a data frame also strings and categories; NaN if ``missing="indicator"``.
+        X : array_like, sparse matrix or data frame of shape (n_samples, n_features)
+            Numbers, and in a data frame also strings and categories; NaN if ``missing="indicator"``. Data frames are
+            those of pandas, polars, pyarrow and all that narwhals knows. A sparse matrix is made dense.
         y : array_like of shape (n_samples,), or (n_samples, n_outputs) for a regressor
         sample_weight : array_like of shape (n_samples,), optional
             Weight 2 means that a row is there twice, weight 0 that it is not there.
@@ -291,6 +293,26 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         check_is_fitted(self, "model_")
         return self._importance.copy()
 
+    def columns_summary(self) -> ColumnsSummary:
+        """Say what became of each column of X; ``print`` shows it as a table.
+
+        Returns
+        -------
+        ColumnsSummary
+            A tuple with one line per column: ``name``, ``read_as``, ``missing``, ``features``.
+
+        Examples
+        --------
+        >>> from dtsemnet import DTSemNetClassifier
+        >>> fitted = DTSemNetClassifier(effort=0, max_iter=5).fit([[1.0, 0.0], [2.0, 1.0]] * 9, [0, 1] * 9)
+        >>> fitted.columns_summary()
+        column  read as  missing values
+        x0      number   read as 1.5
+        x1      number   read as 0.5
+        """
+        check_is_fitted(self, "model_")
+        return self.model_.columns_summary()
+
     def get_depth(self) -> int:
         """Number of splits on the longest path."""
         return self.tree_.depth
@@ -331,6 +353,7 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.missing == "indicator"
+        tags.input_tags.sparse = True  # made dense
         tags.input_tags.categorical = self.categorical_features is not None
         return tags
 

@@ -2,7 +2,9 @@
 
 Arrays of numbers stay as they are. A column of strings or categories becomes one
 0/1 feature for each category seen in training; a category that was not seen gives
-zeros only. In a column with missing numbers the mean takes their place, and a
+zeros only. Texts that are hardly meant as categories (numbers, dates, identifiers)
+are named in one warning with the way out, and never converted: only a person knows
+what they mean. In a column with missing numbers the mean takes their place, and a
 second feature is 1 if the number is missing. If the first missing value of a column
 comes at prediction, no tree has learned what it means: the training mean or the
 most frequent category takes its place, and a warning says so. The encoder is part
@@ -15,6 +17,8 @@ moved to an ordinary range first, by the affine map of their column (:func:`_con
 
 from __future__ import annotations
 
+import os
+import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
@@ -28,24 +32,28 @@ from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.estimators.checks import naming
 from dtsemnet.fit.data import far_limits
 from dtsemnet.names import shown
+from dtsemnet.tables.numbers import AmbiguousNumbers, NumberText, recognise
 from dtsemnet.tree import Column, Encoder
 from dtsemnet.tree.encoder import as_array, is_missing
+from dtsemnet.tree.frames import as_frame
 
 __all__ = ["add_fills", "as_table", "check_rows", "fit_encoder"]
 
 MAX_CATEGORIES = 1000
 """A column with more categories than this looks like an identifier."""
 
+MANY_CATEGORIES = 20
+"""From this number of categories on a column of text is looked at: it may hold numbers, dates or identifiers."""
+
 _SHOWN = 20  # columns that a warning names
+_DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([ T]|$)|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})( |$)")
 
 
 def as_table(X: Any, name: str = "X") -> Any:
     """Return a data frame as it is, and anything else as an array of two dimensions; ``name`` is for errors."""
+    X = as_frame(X)
     if scipy.sparse.issparse(X):
-        raise TypeError(
-            f"Sparse data was passed for {name}, but dense data is required. Use '.toarray()' to convert to a dense "
-            "numpy array, or sklearn's TruncatedSVD to reduce the number of columns first."
-        )
+        X = _dense(X, name)
     if isinstance(X, np.ma.MaskedArray):
         raise TypeError(f"{name} is a masked array, whose mask would be lost; pass {name}.filled(np.nan).")
     if hasattr(X, "columns"):
@@ -53,8 +61,10 @@ def as_table(X: Any, name: str = "X") -> Any:
         twice = [column for k, column in enumerate(names) if column in names[:k]] if len({*names}) < len(names) else []
         if twice:
             raise ValueError(f"{name} has two columns named {twice[0]!r}; rename one.")
-        for column, dtype in zip(names, X.dtypes):
-            _refuse_dates(f"column {column!r}", str(dtype))
+        for column, dtype in zip(X.columns, X.dtypes):
+            example: Any = X[column].to_numpy()[:1] if str(dtype).lower() == "object" and len(X) else ()
+            holds_dates = len(example) and hasattr(example[0], "toordinal")
+            _refuse_dates(f"column {str(column)!r}", "date" if holds_dates else str(dtype), column)
         return X
     with naming(name, "must be a table of numbers, rows of equal length"):
         array = as_array(X)
@@ -88,7 +98,10 @@ def fit_encoder(
             else _number_column(name, values, missing, conditions)
             for name, values, categorical in zip(names, given, chosen)
         )
-        return encoder, encoder.transform(_object_array(given))
+        rows = encoder.transform(_object_array(given))
+    if isinstance(categorical_features, str):  # nobody has said that these columns are categories
+        _warn_of_categories(encoder, given)
+    return encoder, rows
 
 
 def add_fills(encoder: Encoder, mean: Floats) -> Encoder:
@@ -239,6 +252,53 @@ def _warn_of_lost_digits(X: Any, names: Sequence[str]) -> None:
             )
 
 
+def _warn_of_categories(encoder: Encoder, given: Sequence[Array]) -> None:
+    """Warn once of columns of text that are hardly meant as categories: numbers, dates, identifiers."""
+    doubts = []
+    for column, values in zip(encoder.columns, given):
+        texts = [value for value in column.categories or () if isinstance(value, str)]
+        if len(texts) < MANY_CATEGORIES:
+            continue
+        name, count, n_rows = column.name, f"{len(texts):,} categories", len(values) - int(is_missing(values).sum())
+        if way_out := _number_way_out(name, texts):
+            doubts.append(
+                f"column {name!r} holds numbers written as text, such as {texts[0]!r}, and is read as {count}; convert "
+                f"it by {way_out}"
+            )
+        elif all(_DATE.match(text) for text in texts):
+            doubts.append(
+                f"column {name!r} holds dates written as text, such as {texts[0]!r}, and is read as {count}; turn it "
+                f"into numbers, as in pandas.to_datetime(X[{name!r}]).dt.month"
+            )
+        elif len(texts) > n_rows / 2:
+            doubts.append(
+                f"column {name!r} has {count} in {n_rows:,} rows, like an identifier; leave it out if it is one"
+            )
+    if doubts:
+        more = f"; and {len(doubts) - _SHOWN} more columns" * (len(doubts) > _SHOWN)
+        warnings.warn(
+            "; ".join(doubts[:_SHOWN]) + f"{more}. Name columns in categorical_features to keep them as categories.",
+            UserWarning,
+            stacklevel=6,  # the call of fit
+        )
+
+
+def _number_way_out(name: str, texts: Sequence[str]) -> str:
+    """How pandas turns the numbers in these texts into numbers; empty if they are no numbers."""
+    try:
+        found = recognise(texts)
+    except AmbiguousNumbers:
+        found = NumberText(decimal=","), ()
+    if found is None:
+        return ""
+    way, strangers = found
+    steps = [f".str.replace({mark!r}, '')" for mark in (way.sign, way.thousands) if mark]
+    steps += [".str.replace(',', '.')"] if way.decimal == "," else []
+    if strangers:
+        return f"pandas.to_numeric(X[{name!r}]{''.join(steps)}, errors='coerce')"
+    return f"X[{name!r}]{''.join(steps)}.astype(float)"
+
+
 def _may_condition(estimator: Any) -> bool:
     """Whether columns may be moved to another range: not if the tree to start from reads them as they are."""
     return getattr(estimator, "init", None) is None
@@ -357,11 +417,38 @@ def _chosen_columns(X: Any, names: Sequence[str], categorical_features: Any) -> 
     return [name in wanted.tolist() or j in wanted.tolist() for j, name in enumerate(names)]
 
 
-def _refuse_dates(what: str, dtype: str) -> None:
+def _refuse_dates(what: str, dtype: str, column: Any = None) -> None:
     if dtype.lower().startswith(("datetime", "date", "time", "duration", "timedelta", "period")):
+        parts = "" if column is None else f" (X[{column!r}].dt.year, .dt.month, .dt.weekday in pandas)"
         raise ValueError(
-            f"{what} holds dates or times ({dtype.lower()}); turn it into numbers, such as days since a day."
+            f"{what} holds dates or times ({dtype.lower()}); turn it into numbers{parts}, such as days since a day, or "
+            "leave it out."
         )
+
+
+def _dense(X: Any, name: str) -> Array:
+    """Make a sparse matrix dense, if the memory holds it: training reads every value of every row."""
+    size = X.shape[0] * X.shape[1] * 8
+    error = (
+        f"{name} is a sparse matrix of {X.shape[0]:,} rows and {X.shape[1]:,} columns, which takes {size / 1e9:,.1f} "
+        "GB once it is dense, more than the memory holds; choose fewer columns first, by SelectKBest or TruncatedSVD "
+        "of scikit-learn, or fewer rows."
+    )
+    if size > _memory():
+        raise MemoryError(error)
+    try:
+        dense: Array = X.toarray()
+    except MemoryError:
+        raise MemoryError(error) from None
+    return dense
+
+
+def _memory() -> float:
+    """Bytes of memory of this machine; infinite if it does not say."""
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, OSError, ValueError):
+        return np.inf
 
 
 def _reads_as_categories(values: Any) -> bool:

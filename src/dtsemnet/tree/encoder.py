@@ -29,6 +29,7 @@ from dtsemnet.arrays import Array, Bools, Floats
 from dtsemnet.names import printable, shown
 from dtsemnet.tree._validate import Scalar, Value, digest, scalars
 from dtsemnet.tree.columns import Column, Feature, FeatureKind, map_numbers
+from dtsemnet.tree.frames import as_frame
 
 __all__ = ["Encoder", "as_array", "is_missing"]
 
@@ -124,13 +125,14 @@ class Encoder(Value):
         Parameters
         ----------
         X : array_like of shape (n_samples, n_columns), or data frame
-            A data frame (anything with ``.columns``) is read by column name, in any order.
+            A data frame of any kind (:mod:`dtsemnet.tree.frames`) is read by column name, in any order.
 
         Returns
         -------
         ndarray of float64, shape (n_samples, n_features)
             ``X`` itself if the encoder is the identity and ``X`` an array of numbers, none of which it must fill.
         """
+        X = as_frame(X)
         if not hasattr(X, "columns"):
             X = self._check_shape(as_array(X))
             one_each = self.is_numeric and self.n_features == self.n_columns  # no indicators
@@ -178,6 +180,7 @@ class Encoder(Value):
         >>> Encoder.identity(["age", "dose"]).read_columns([[40, 1.5], [50, 2.0]])
         [array([40., 50.]), array([1.5, 2. ])]
         """
+        X = as_frame(X)
         if not hasattr(X, "columns"):
             array = self._check_shape(as_array(X))
             return [array[:, j] for j in range(self.n_columns)]
@@ -199,7 +202,7 @@ class Encoder(Value):
         >>> Encoder.identity(["age", "dose"]).read_row({"dose": 1.5, "age": 40})
         array([[40, 1.5]], dtype=object)
         """
-        names = [column.name for column in self.columns]
+        names, x = [column.name for column in self.columns], as_frame(x)
         if hasattr(x, "columns"):
             if len(x) != 1:
                 raise ValueError(f"x must be one row, got a table of {len(x)}; pass one, as in X[i : i + 1].")

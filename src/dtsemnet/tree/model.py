@@ -23,6 +23,7 @@ import numpy as np
 from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.names import shown
 from dtsemnet.tree._validate import Scalar, Value, digest
+from dtsemnet.tree.columns_summary import ColumnsSummary
 from dtsemnet.tree.encoder import Encoder
 from dtsemnet.tree.probability import MarginProbability
 from dtsemnet.tree.tree import Tree
@@ -185,6 +186,19 @@ class Model(Value):
     def feature_labels(self) -> tuple[str, ...]:
         """The features that the tree reads, in words."""
         return tuple(feature.label for feature in self.encoder.features)
+
+    def columns_summary(self) -> ColumnsSummary:
+        """Say how each column is read: as a number or as categories, and what is done with missing values.
+
+        Examples
+        --------
+        >>> from dtsemnet.tree import Column, Topology
+        >>> tree = Tree(Topology.complete(1), [[1.0, 0.0]], [-0.5], [[1, 0], [0, 1]], class_names=["cold", "warm"])
+        >>> Model(Encoder([Column("colour", categories=["red", "blue"])]), tree).columns_summary()
+        column  read as                   missing values
+        colour  2 categories (red, blue)  count as none of them
+        """
+        return ColumnsSummary.of(self.encoder)
 
     def class_codes(self, y: Any, *, allow_unknown: bool = False) -> Ints:
         """Number the labels of rows as the tree numbers its classes.

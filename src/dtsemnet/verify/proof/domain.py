@@ -22,6 +22,7 @@ from dtsemnet.arrays import Array, Floats
 from dtsemnet.names import shown
 from dtsemnet.tree._validate import Scalar, not_negative, real
 from dtsemnet.tree.encoder import as_array, is_missing
+from dtsemnet.tree.frames import as_frame
 
 __all__ = ["Domain"]
 
@@ -153,7 +154,7 @@ class Domain:
         (array([0. , 0.5]), array([4. , 6.5]))
         """
         margin = not_negative("margin", margin)
-        names = None
+        names, X = None, as_frame(X)
         if hasattr(X, "columns"):
             names = tuple(X.columns) if all(isinstance(name, str) for name in X.columns) else None
             columns = [np.asarray(X.iloc[:, j].to_numpy() if hasattr(X, "iloc") else X[name].to_numpy())
