@@ -108,7 +108,18 @@ def test_a_bad_command_gets_one_clear_line(words: str, message: str, folder: Pat
     assert not (folder / "o.json").exists()
 
 
-@pytest.mark.parametrize("words", ["--seed 5000000000", "--jobs 0", "--test-fraction 2", "--depth 99", "--l1 nan"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--seed 5000000000",
+        "--jobs 0",
+        "--test-fraction 2",
+        "--depth 99",
+        "--max-split-features 0",
+        "--sparsity much",
+        "--l1 nan",
+    ],
+)
 def test_an_option_out_of_range_is_named(words: str, folder: Path, run: Run) -> None:
     done = run("fit", "good.csv", "--target", "y", *words.split(), code=2)
     assert words.split()[0] in done.stderr

@@ -105,7 +105,13 @@ def run(
     epochs: Annotated[
         int | None, typer.Option(help="Epochs of each start; by default 20 to 500.", min=1, metavar="N")
     ] = None,
-    l1: Annotated[float | None, typer.Option(help="Penalty that makes splits sparse.", min=0, metavar="X")] = None,
+    l1: Annotated[float | None, typer.Option(help="Penalty on the weights of splits.", min=0, metavar="X")] = None,
+    max_split_features: Annotated[
+        int | None, typer.Option(help="Most columns that a split may read.", min=1, metavar="N")
+    ] = None,
+    sparsity: Annotated[
+        Literal["auto"] | None, typer.Option(help="auto: the fewest columns a split that do nearly as well.")
+    ] = None,
     balanced: Annotated[bool, typer.Option("--balanced", help="Give every class the same total weight.")] = False,
     jobs: Annotated[int, typer.Option(help="Starts that run in parallel; -1: one per core.", metavar="N")] = 1,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace the model file.")] = False,
@@ -135,7 +141,8 @@ def run(
         check_output(out, force=force or may_replace(out))
         options: dict[str, Any] = {
             "max_depth": depth, "effort": effort,
-            "n_init": n_init or "auto", "max_iter": epochs, "l1": l1, "n_jobs": jobs, "random_state": seed,
+            "n_init": n_init or "auto", "max_iter": epochs, "l1": l1,
+            "max_split_features": max_split_features, "sparsity": sparsity, "n_jobs": jobs, "random_state": seed,
             "verbose": int(not quiet and not as_json and sys.stderr.isatty()),
         }  # fmt: skip
         estimator, figures = _fit(table, options | _task_options(table.task, leaf, balanced=balanced))

@@ -38,6 +38,7 @@ from dtsemnet.estimators.persistence import Rule, check_parameters
 from dtsemnet.fit.conformal import CrossFit
 from dtsemnet.fit.data import Sample, Scaling, TrainingData, merge
 from dtsemnet.fit.fit import fit, train_one_epoch
+from dtsemnet.fit.judging import Verdict
 from dtsemnet.fit.leaves import constant_tree, count_rows
 from dtsemnet.fit.tasks import Candidate, Task
 from dtsemnet.training import History, Phase
@@ -68,6 +69,8 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     """How the last fit computes probabilities; None: by the shares of the leaf."""
     _cross_fit: CrossFit | None = None
     """Trees of the last fit that were trained without some rows, for intervals and sets."""
+    _verdict: Verdict | None = None
+    """How the plan of the last fit did on such rows."""
 
     def _task(self, data: TrainingData, init: Tree | None = None) -> Task[Any, Any]:
         """The task that finds a tree by gradient descent; it goes on from ``init`` if given (``partial_fit``)."""
@@ -82,6 +85,7 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def _keep_candidate(self, best: Candidate) -> None:
         """Set what is kept of a fit beside the tree."""
         self.history_, self._probability, self._cross_fit = best.history, best.probability, best.cross_fit
+        self._verdict = best.verdict
 
     def _is_trivial(self, data: TrainingData) -> bool:
         """Whether a tree without splits is the answer."""

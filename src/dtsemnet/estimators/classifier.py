@@ -11,6 +11,7 @@ from dtsemnet.estimators.base import TreeClassifier, initial_tree
 from dtsemnet.estimators.checks import RULES, check_sparsity
 from dtsemnet.estimators.persistence import Rule, check_parameters, one_of
 from dtsemnet.estimators.pruning import PrunableEstimator
+from dtsemnet.estimators.sparsity import SparseEstimator
 from dtsemnet.fit.class_task import ClassTask
 from dtsemnet.fit.data import TrainingData
 from dtsemnet.fit.settings import CLASSIFICATION_RECIPES, LAST_Q, OVERRIDES, FitOptions
@@ -23,7 +24,7 @@ DEPTH = 4
 """Depth if ``max_depth`` is None and no shapes are compared, or more to give each class a leaf."""
 
 
-class DTSemNetClassifier(TreeClassifier, PrunableEstimator):
+class DTSemNetClassifier(TreeClassifier, PrunableEstimator, SparseEstimator):
     """A hard oblique decision tree, trained by gradient descent without approximation.
 
     Each split tests a linear combination of the features. The tree is trained as the network that computes the

@@ -8,6 +8,7 @@ from dtsemnet.estimators.base import TreeRegressor, initial_tree
 from dtsemnet.estimators.checks import RULES, check_sparsity
 from dtsemnet.estimators.persistence import Rule, check_parameters, one_of
 from dtsemnet.estimators.pruning import PrunableEstimator
+from dtsemnet.estimators.sparsity import SparseEstimator
 from dtsemnet.fit.data import TrainingData
 from dtsemnet.fit.regression_task import RegressionTask
 from dtsemnet.fit.settings import OVERRIDES, REGRESSION_RECIPES, FitOptions, regression_recipe
@@ -20,7 +21,7 @@ DEPTH = 5
 """Depth if ``max_depth`` is None and no shapes are compared."""
 
 
-class DTSemNetRegressor(TreeRegressor, PrunableEstimator):
+class DTSemNetRegressor(TreeRegressor, PrunableEstimator, SparseEstimator):
     """A hard oblique decision tree with linear leaves, trained by gradient descent without approximation.
 
     Splits and leaves are trained together. Every leaf takes part in a prediction, weighted by a softmax whose

@@ -265,7 +265,7 @@ class Entrant:
         probability = None if calibration is None else calibration.for_tree(tree, sample)
         return replace(
             last, tree=tree, score=(self.loss,), leaf_fit=self.judged.leaf_fit, probability=probability,
-            cross_fit=self.cross_fit(folds) if folds else None,
+            cross_fit=self.cross_fit(folds) if folds else None, verdict=self.judged,
         )  # fmt: skip
 
     def cross_fit(self, folds: Sequence[Fold]) -> CrossFit:

@@ -78,6 +78,8 @@ class Verdict:
     leaf_fit: LeafFit | None = None
     n_columns: float = 0.0
     """Mean number of columns that the splits of a tree read, counted anew in each split."""
+    score: float = float("nan")
+    """Share of right classes, or R2 averaged over the outputs, as estimators score."""
 
     @property
     def mean(self) -> float:
@@ -101,8 +103,12 @@ def judge_classes(outcomes: Sequence[ClassOutcome], before: Calibration | None =
     calibration = calibrate(margin, share, y, weight, before)
     chance = calibration.probabilities(margin, share)
     truth = np.eye(margin.shape[1])[y]
-    loss = 0.5 * (share.argmax(axis=1) != y) + np.square(chance - truth).sum(axis=1)
-    return Verdict(loss, weight, _mean_leaves(outcomes), chance, calibration, n_columns=_mean_columns(outcomes))
+    is_right = share.argmax(axis=1) == y
+    loss = 0.5 * ~is_right + np.square(chance - truth).sum(axis=1)
+    score = float(np.average(is_right, weights=weight))
+    return Verdict(
+        loss, weight, _mean_leaves(outcomes), chance, calibration, n_columns=_mean_columns(outcomes), score=score
+    )
 
 
 def judge_numbers(outcomes: Sequence[RegressionOutcome], loss: LossName, parameter: float) -> Verdict:
@@ -114,7 +120,8 @@ def judge_numbers(outcomes: Sequence[RegressionOutcome], loss: LossName, paramet
     leaf_fit = outcomes[0].ways[best]
     n_leaves = _mean_leaves(outcomes) * (2 if leaf_fit.linear else 1)
     n_columns = _mean_columns(outcomes)
-    return Verdict(losses[best], weight, n_leaves, output[best], leaf_fit=leaf_fit, n_columns=n_columns)
+    score = _r2(output[best], y, weight)
+    return Verdict(losses[best], weight, n_leaves, output[best], leaf_fit=leaf_fit, n_columns=n_columns, score=score)
 
 
 def is_behind(verdict: Verdict, best: Verdict) -> bool:
@@ -144,6 +151,12 @@ def _near_best(verdicts: Sequence[Verdict], tolerance: float) -> list[int]:
     best = min(verdicts, key=lambda verdict: verdict.mean)
     behind = [verdict.behind(best) for verdict in verdicts]
     return [n for n, (mean, error) in enumerate(behind) if mean <= tolerance * error]
+
+
+def _r2(output: Floats, y: Floats, weight: Floats) -> float:
+    left = weight @ np.square(output - y)
+    spread = weight @ np.square(y - np.average(y, axis=0, weights=weight))
+    return float(np.mean(np.where(spread > 0, 1 - left / np.where(spread > 0, spread, 1), left == 0)))
 
 
 def _mean_columns(outcomes: Sequence[ClassOutcome | RegressionOutcome]) -> float:

@@ -75,6 +75,8 @@ class Candidate:
     """How a classifier computes probabilities, if rows that it was not trained on could tell."""
     cross_fit: CrossFit | None = None
     """The trees that judged the plan, for intervals and sets."""
+    verdict: Verdict | None = None
+    """How the plan did on rows that its trees were not trained on."""
 
 
 class Task(ABC, Generic[S, P]):

@@ -9,7 +9,11 @@ except ModuleNotFoundError as error:
 
 from dtsemnet.plot.charts import plot_history, plot_importance, plot_leaves
 from dtsemnet.plot.regions import plot_regions
+from dtsemnet.plot.sparsity import plot_sparsity_path
 from dtsemnet.plot.tree import plot_tree
 from dtsemnet.plot.weights import plot_weights_image
 
-__all__ = ["plot_tree", "plot_regions", "plot_leaves", "plot_history", "plot_importance", "plot_weights_image"]
+__all__ = [
+    "plot_tree", "plot_regions", "plot_leaves", "plot_history", "plot_importance", "plot_sparsity_path",
+    "plot_weights_image",
+]  # fmt: skip
