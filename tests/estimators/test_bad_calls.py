@@ -18,6 +18,7 @@ FRAME = pd.DataFrame(X, columns=list("abcd"))
 QUICK = {"max_iter": 2, "n_init": 1, "max_depth": 1, "random_state": 0}
 DATES = np.full((40, 4), "2020-01-01", dtype="M8[D]")
 HUGE = 10**400
+HUGES = pd.Series([HUGE] * 40, dtype=object)
 
 
 def classify(X=X, y=Y, weight=None, *, fit=None, **parameters):
@@ -50,9 +51,9 @@ ROWS = {
     "texts": (lambda: classify(np.full((40, 4), "a")), "X must hold numbers.*categorical_features"),
     "bytes": (lambda: classify(np.full((40, 4), b"a")), "X must hold numbers"),
     "400 digits": (lambda: classify(put(HUGE)), r"X must hold numbers, but row 1 of column 'x1' holds 1000.*\.\.\."),
-    "400 digits in a frame": (lambda: classify(FRAME.assign(a=[HUGE] * 40)), "X must hold numbers.*column 'a'"),
+    "400 digits in a frame": (lambda: classify(FRAME.assign(a=HUGES)), "X must hold numbers.*column 'a'"),
     "400 digits beside text": (
-        lambda: classify(FRAME.assign(a=[HUGE] * 40, b="x")),
+        lambda: classify(FRAME.assign(a=HUGES, b="x")),
         "X cannot be read: column 'a' must hold numbers",
     ),
     "dates": (lambda: classify(DATES), r"X holds dates or times \(datetime64\[d\]\); turn it into numbers"),

@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d,
 
 from dtsemnet.arrays import Array, Bools, Floats, Ints
 from dtsemnet.estimators import persistence
+from dtsemnet.estimators.callbacks import CallbackSupportMixin, FitReport, with_callbacks
 from dtsemnet.estimators.checks import (
     TRAINING,
     VALIDATION,
@@ -49,11 +50,17 @@ from dtsemnet.tree.encoder import is_missing
 __all__ = ["TreeClassifier", "TreeEstimator", "TreeRegressor", "initial_tree"]
 
 
-class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
+class TreeEstimator(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """An estimator that ends in a tree; see :class:`TreeClassifier` and :class:`TreeRegressor`."""
 
     _legal: ClassVar[Mapping[str, Rule]] = {}
     """Legal values of parameters, beside or in place of those in ``persistence.LEGAL``."""
+
+    _doc_link_module: ClassVar[str] = "dtsemnet"
+    _doc_link_template: ClassVar[str] = (
+        "https://dtsemnet.github.io/dtsemnet/api/generated/dtsemnet.{estimator_name}.html"
+    )
+    """Where the question mark of scikit-learn's diagrams leads to."""
 
     model_: Model
     history_: History
@@ -71,6 +78,8 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     """Trees of the last fit that were trained without some rows, for intervals and sets."""
     _verdict: Verdict | None = None
     """How the plan of the last fit did on such rows."""
+    _report: FitReport | None = None
+    """While ``fit`` runs: tells scikit-learn's callbacks how it goes on."""
 
     def _task(self, data: TrainingData, init: Tree | None = None) -> Task[Any, Any]:
         """The task that finds a tree by gradient descent; it goes on from ``init`` if given (``partial_fit``)."""
@@ -78,7 +87,8 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _fit_tree(self, data: TrainingData, rng: np.random.Generator) -> Tree:
         """Find the tree. The default fits the task of this estimator; a method without gradients overrides it."""
-        best = Candidate(constant_tree(data), ()) if self._is_trivial(data) else fit(self._task(data), rng)
+        watch = None if self._report is None else self._report.watch
+        best = Candidate(constant_tree(data), ()) if self._is_trivial(data) else fit(self._task(data), rng, watch)
         self._keep_candidate(best)
         return best.tree
 
@@ -110,6 +120,7 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """Score, higher is better, from the value that early stopping watches."""
         return -value
 
+    @with_callbacks  # type: ignore[untyped-decorator]
     def fit(
         self,
         X: Any,
@@ -135,9 +146,14 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             trained on.
         """
         check_parameters(self)
+        report = FitReport(self, X, y, sample_weight)
         before = dict(vars(self))
         try:
-            return self._fit(X, y, sample_weight, (X_val, y_val, sample_weight_val))
+            self._report = report
+            self._fit(X, y, sample_weight, (X_val, y_val, sample_weight_val))
+            del self._report
+            report.end()
+            return self
         except BaseException:  # one that was fitted before stays as it was, another one unfitted
             self.__dict__.clear()
             self.__dict__.update(before)
@@ -157,6 +173,8 @@ class TreeEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         scaling = Scaling.of(sample)
         if previous is None and self.missing == "indicator":
             encoder = add_fills(encoder, scaling.center)
+        if self._report is not None:
+            self._report.encoder = encoder
         held = self._validation(encoder, *validation)
         previous_tree = None if previous is None else previous.tree
         data = self._training_data(sample, held, encoder, scaling, previous_tree)

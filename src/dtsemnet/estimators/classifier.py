@@ -254,5 +254,5 @@ def _warn_of_few_leaves(n_leaves: int, n_classes: int) -> None:
             f"{n_classes} classes but only {n_leaves} leaves: the rarest classes hold none and are never "
             f"predicted; max_depth={int(np.ceil(np.log2(n_classes)))} gives each a leaf.",
             UserWarning,
-            stacklevel=6,  # the call of fit
+            stacklevel=7,  # the call of fit
         )

@@ -248,7 +248,7 @@ def _warn_of_lost_digits(X: Any, names: Sequence[str]) -> None:
                 f"column {name!r} holds whole numbers beyond 2**53, whose last digits float64 cannot hold, so that "
                 f"values that differ may look equal; subtract an offset first, such as the smallest, {least}.",
                 UserWarning,
-                stacklevel=7,  # the call of fit
+                stacklevel=8,  # the call of fit
             )
 
 

@@ -50,7 +50,7 @@ from dtsemnet.fit.leaves import LeafFit
 from dtsemnet.fit.plans import Plan
 from dtsemnet.fit.pruning import Limits
 from dtsemnet.fit.settings import Setting, n_epochs_for
-from dtsemnet.fit.tasks import Candidate, OurTask, Task
+from dtsemnet.fit.tasks import Candidate, OurTask, Task, Watch
 from dtsemnet.folders import own_folder
 from dtsemnet.kernels import one_thread
 from dtsemnet.training import Checkpoint, History, Phase, ProgressBar, Rows, Training
@@ -73,7 +73,7 @@ TEACHERS = 5
 """Plans whose cross-fitted answers smooth the last targets."""
 
 
-def fit(task: Task[Any, Any], rng: np.random.Generator) -> Candidate:
+def fit(task: Task[Any, Any], rng: np.random.Generator, watch: Watch | None = None) -> Candidate:
     """Fit a tree: carry out plans on parts of the rows, judge them by the other rows, carry out the best with all rows.
 
     Parameters
@@ -82,7 +82,10 @@ def fit(task: Task[Any, Any], rng: np.random.Generator) -> Candidate:
         What is fitted, to which data, with which options. One without plans compares starts.
     rng : numpy.random.Generator
         All randomness of the fit: how the rows are divided, then one stream for each plan or start.
+    watch : callable, optional
+        Makes a callback for each training.
     """
+    task.watch = watch
     plans = task.plans()
     display = ProgressBar() if task.options.verbose else nullcontext()
     with _own(task.options.checkpoint), heed_interrupts() as interrupted, one_thread(), display as bar:
@@ -482,6 +485,8 @@ class Start:
             callbacks.append(
                 stage.bar.run(f"{stage.name} {self.number + 1}", stays=self.shape is None or stage.held is None)
             )
+        if task.watch is not None:
+            callbacks.append(task.watch(stage.name, self._tree_so_far))
         return Training(
             task.engine(self.setting, parameters, stage.rows),
             task.phases(self.setting, self.n_epochs),
@@ -501,6 +506,11 @@ class Start:
         tree = task.splits_only(trained.splits)
         filled = task.fill(tree, trained, stage.train, stage.held, self.leaf_fit)
         return replace(filled, number=self.number, setting=self.setting, history=run.history)
+
+    def _tree_so_far(self) -> Tree:
+        """The tree as if the training ended now."""
+        assert self.run is not None
+        return self._judge(self.run).tree
 
     def _trained_splits(self, run: Training[Any]) -> Candidate:
         """The splits that the training of a plan has reached; its leaves are fitted when it is judged."""

@@ -16,7 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -46,12 +46,15 @@ from dtsemnet.training import (
 from dtsemnet.training.columns import free_features
 from dtsemnet.tree import MarginProbability, Topology, Tree
 
-__all__ = ["Candidate", "OurTask", "Task"]
+__all__ = ["Candidate", "OurTask", "Task", "Watch"]
 
 SPARSE_TOLERANCE = 1.0
 """Standard errors behind the best that the sparsest tree may be."""
 FEWEST_TO_CHOOSE = 10
 """With fewer rows there is nothing to compare trees by."""
+
+Watch: TypeAlias = Callable[[str, Callable[[], Tree]], Callback]
+"""Makes a callback for a training, from its name and from a function that returns its tree as if it ended now."""
 
 S = TypeVar("S", bound=Setting)
 P = TypeVar("P", bound=ClassParameters | RegressionParameters)
@@ -100,6 +103,8 @@ class Task(ABC, Generic[S, P]):
     """Most epochs of a start, if their number is not given."""
     fewest_epochs: tuple[int, int] = (10, 45)
     """Fewest epochs of a start that is trained on if it is the best, and of a training whose result is final."""
+    watch: Watch | None = None
+    """Makes one more callback for each training of the fit."""
     pause: float | None = None
     """Share of the training after which the worse half of the starts is dropped; None: none is dropped."""
 

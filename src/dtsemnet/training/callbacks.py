@@ -35,8 +35,8 @@ class History:
 
     epochs: list[Epoch] = field(default_factory=list)
     best_epoch: int | None = None
-    stopped: Literal["patience", "interrupt"] | None = None
-    """Why training ended before its last epoch, or None if it did not.
+    stopped: Literal["patience", "interrupt", "callback"] | None = None
+    """Why training ended before its last epoch, or None if it did not; a callback may set it to ``"callback"``.
 
     In the history of a fit, ``"interrupt"`` says that Ctrl-C was pressed, also if only leaves were left to fit.
     """

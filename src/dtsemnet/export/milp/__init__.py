@@ -241,7 +241,9 @@ class _Program:
 
         entries = [(i, j, w) for i, (terms, _, _) in enumerate(self.rows) for j, w in terms.items()]
         row, column, weight = (np.array(part) for part in zip(*entries))
-        matrix = csr_array((weight, (row, column)), shape=(len(self.rows), len(self.names)))
+        # int32: scipy before 1.15 keeps wider indices, and its solver refuses them.
+        place = row.astype(np.int32), column.astype(np.int32)
+        matrix = csr_array((weight, place), shape=(len(self.rows), len(self.names)))
         _, row_lower, row_upper = zip(*self.rows)
         ends = {"row_lower": row_lower, "row_upper": row_upper, "lower": self.lower, "upper": self.upper}
         arrays = {name: np.array(values) for name, values in ends.items()}
