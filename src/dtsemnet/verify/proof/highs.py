@@ -45,6 +45,12 @@ class Program:
             columns = np.arange(len(lower), dtype=np.int32)
             self._solver.changeColsBounds(len(lower), columns, lower, upper)
 
+    def set_cost(self, cost: Floats) -> None:
+        """Change what is minimised."""
+        self._parts = cost, *self._parts[1:]
+        if self._solver is not None:
+            self._solver.changeColsCost(len(cost), np.arange(len(cost), dtype=np.int32), cost)
+
     def solve(self) -> Optimum | None:
         """Find an optimum; None unless the solver found one."""
         if _core is None:

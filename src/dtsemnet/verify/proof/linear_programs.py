@@ -7,6 +7,7 @@ points, and :mod:`dtsemnet.verify.proof.certificates` checks the multipliers in 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from dtsemnet.arrays import Floats, Ints
 from dtsemnet.verify.proof.certificates import Farkas, Norm, Polytope
 from dtsemnet.verify.proof.highs import Program
 
-__all__ = ["Solution", "contradiction", "interior", "minimise", "nearest"]
+__all__ = ["Solution", "contradiction", "interior", "minimise", "minimise_each", "nearest"]
 
 MANY_COLUMNS, MAX_STEPS = 60, 40
 """With more columns the cube is found by steps; the largest number of steps."""
@@ -67,17 +68,27 @@ def contradiction(polytope: Polytope) -> Solution | None:
 
 def minimise(cost: Floats, polytope: Polytope) -> Solution | None:
     """Minimise a linear function; None if the solver found no optimum."""
+    return minimise_each([cost], polytope)[0]
+
+
+def minimise_each(costs: Sequence[Floats], polytope: Polytope) -> list[Solution | None]:
+    """Minimise some linear functions on one polytope, each from the basis of the one before."""
     scaled = _scale(polytope)
     if scaled is None:
-        return None
+        return [None] * len(costs)
     if not len(scaled.free):
         only = Solution(polytope.lower.copy(), np.zeros(len(polytope.rows)))
-        return only if (scaled.bound >= 0).all() else None
-    slope = cost[scaled.free] * scaled.width
-    most = np.abs(slope).max(initial=0.0) or 1.0
+        return [only if (scaled.bound >= 0).all() else None] * len(costs)
     ends = np.zeros(len(scaled.free)), np.ones(len(scaled.free))
-    solved = Program(slope / most, scaled.rows, scaled.bound, *ends).solve()
-    return None if solved is None else _unscale(scaled, solved, polytope, factor=most)
+    program = Program(np.zeros(len(scaled.free)), scaled.rows, scaled.bound, *ends)
+    found = []
+    for cost in costs:
+        slope = cost[scaled.free] * scaled.width
+        most = np.abs(slope).max(initial=0.0) or 1.0
+        program.set_cost(slope / most)
+        solved = program.solve()
+        found.append(None if solved is None else _unscale(scaled, solved, polytope, factor=most))
+    return found
 
 
 def nearest(center: Floats, weight: Floats, norm: Norm, polytope: Polytope) -> Solution | None:
