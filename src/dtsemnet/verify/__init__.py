@@ -2,7 +2,7 @@
 
 ``questions`` has one file per question. They rest on ``proof``: domains, the walk over a tree, linear
 programs, and certificates, in which every proof ends. ``vnnlib`` reads and writes questions in the language of network
-verification.
+verification; ``closed_loop`` asks about a policy together with the system that it controls.
 """
 
 from dtsemnet.verify.proof.domain import Domain
