@@ -176,9 +176,11 @@ class Column:
         if whole and not self.is_plain:
             raise Malformed("a column that is mapped cannot be one of integers")
         if "low" in allowed:
-            low, high = sorted((self.point(allowed["low"]), self.point(allowed["high"])))
-            numbers = [Alternative(low, high, whole)]
-            if points and low <= points[0] <= high and len(low) == 1 and not (whole and points[0][0] % 1):
+            ends = doubles([allowed["low"], allowed["high"]], 2)
+            ends = [float(math.ceil(ends[0])), float(math.floor(ends[1]))] if whole else ends
+            low, high = sorted(map(self.point, ends))
+            numbers = [Alternative(low, high, whole)] if ends[0] <= ends[1] else []
+            if numbers and points and low <= points[0] <= high and len(low) == 1 and not (whole and points[0][0] % 1):
                 points = []  # the fill is one of the numbers
         return numbers + [Alternative(point, point) for point in points]
 

@@ -12,7 +12,16 @@ import pytest
 
 import dtsemnet_check
 from dtsemnet import Topology, Tree
-from dtsemnet.verify import Domain, never, possible_classes, reachable_leaves
+from dtsemnet.verify import (
+    Certified,
+    Domain,
+    certify,
+    never,
+    output_bounds,
+    possible_classes,
+    reachable_leaves,
+    robustness,
+)
 from dtsemnet.verify.proof.file import schema
 from verify.finite import finite_case
 from verify.test_finite_domains import LISTING, SEEDS, listing
@@ -58,3 +67,37 @@ def test_the_model_comes_back_to_the_bit(tmp_path):
     assert check(answer, tmp_path, "--model", str(model)) == 0
     tree.replace(bias=[0.25]).save(model)
     assert check(answer, tmp_path, "--model", str(model)) == 2
+
+
+@pytest.mark.parametrize("seeds", SEEDS)
+@pytest.mark.parametrize("lists", LISTING)
+def test_the_checker_accepts_bounds(seeds, lists, tmp_path):
+    for seed in seeds:
+        case = finite_case(seed, ["class", "constant", "linear"][seed % 3])
+        with listing(lists):
+            answer = output_bounds(case.model, case.domain)
+            assert check(answer, tmp_path) == 0, seed
+        document = json.loads((tmp_path / "answer.proof.json").read_text("utf-8"))
+        assert len(document["claims"]) == 2 * len(answer), seed
+
+
+@pytest.mark.parametrize("seeds", SEEDS)
+@pytest.mark.parametrize("lists", LISTING)
+def test_the_checker_accepts_radii_and_certified_rows(seeds, lists, tmp_path):
+    for seed in seeds:
+        case = finite_case(seed)
+        rng = np.random.default_rng(seed)
+        rows = case.rows[rng.integers(len(case.rows), size=3)]
+        norm = ["inf", 1, 2][seed % 3] if all(c.scale == 1 for c in case.model.encoder.columns) else "inf"
+        domain = case.domain if seed % 2 else None
+        with listing(lists):
+            answers = [robustness(case.model, row, norm, domain=domain) for row in rows]
+            answers += [certify(case.model, rows, epsilon, norm, domain=domain) for epsilon in (0.0, 0.5, 2.0)]
+            for answer in answers:
+                assert check(answer, tmp_path) == 0, seed
+                document = json.loads((tmp_path / "answer.proof.json").read_text("utf-8"))
+                claimed = sum(claim["holds"] for claim in document["claims"])
+                if isinstance(answer, Certified):
+                    assert claimed == (answer.status == "certified").sum(), seed
+                else:
+                    assert claimed == (answer.lower > 0), seed

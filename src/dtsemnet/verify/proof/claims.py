@@ -33,8 +33,9 @@ from dtsemnet.verify.proof.readings import Reading, is_absent
 from dtsemnet.verify.proof.time_limits import Deadline
 
 __all__ = [
-    "Certificate", "Claim", "Evidence", "Near", "certificate_of", "claims_about", "claims_about_leaves",
-    "exclude_near", "exclude_ways", "plain_row", "refute", "written_case",
+    "Certificate", "Claim", "Evidence", "Near", "all_claims", "certificate_of", "claim_near", "claims_about",
+    "claims_about_leaves",
+    "exclude_near", "exclude_ways", "just_below", "plain_row", "refute", "written_case",
 ]  # fmt: skip
 
 MAX_BOXES = 2000
@@ -72,6 +73,11 @@ class Evidence:
     def on(cls, encoded: EncodedDomain, claims: Callable[[], Iterable[Claim]]) -> Evidence:
         """Evidence about the model and the domain that were bound."""
         return cls(encoded.model, encoded.readings, encoded.constraints, claims)
+
+
+def all_claims(evidence: Iterable[Evidence]) -> list[Claim]:
+    """The claims of several answers about one model and domain."""
+    return [claim for one in evidence for claim in one.claims()]
 
 
 def certificate_of(cuts: Cuts, verdicts: Iterable[Verdict]) -> Certificate:
@@ -240,6 +246,10 @@ def exclude_near(near: Near, radius: float, target: Bools, deadline: Deadline) -
     cuts, found = Cuts(encoded), {}
     ends = near.encoded.lower, near.encoded.upper
     wide = np.where(encoded.lower < encoded.upper, ends, (encoded.lower, encoded.upper))
+
+    def is_target(Z: Floats) -> Bools:  # in any leaf: who checks a box that is listed does not know which leaf is meant
+        return np.asarray(target[cuts.tree.apply(Z)])
+
     todo = [(0 if cuts.tree.n_splits else -1, cuts.root())]
     while todo:
         node, region = todo.pop()
@@ -249,7 +259,7 @@ def exclude_near(near: Near, radius: float, target: Bools, deadline: Deadline) -
         polytope, names = cuts.polytope(region), cuts.row_names(region.path)
         case = _far_by_one_row(near.distance, polytope, radius)
         if case is None and node < 0:
-            case = _far_in_leaf(encoded, near.distance, polytope, wide, radius, cuts.arrives(leaves), deadline)
+            case = _far_in_leaf(encoded, near.distance, polytope, wide, radius, is_target, deadline)
             if case is None:
                 return None
         if case is not None:
@@ -258,6 +268,40 @@ def exclude_near(near: Near, radius: float, target: Bools, deadline: Deadline) -
             pairs = enumerate(cuts.tree.topology.children[node].tolist())
             todo += [(child, cuts.child(region, node, side)) for side, child in pairs]
     return found
+
+
+def claim_near(
+    near: Near, distances: Sequence[float], target: Bools, statement: dict[str, Any], deadline: Deadline
+) -> Claim:
+    """Claim that no target leaf lies within a distance: the first of some that can be proved."""
+    _refuse_maps(near)
+    for distance in distances:
+        certificate = exclude_near(near, distance, target, deadline)
+        if certificate is not None:
+            return Claim(statement | {"near": near.fields(distance)}, True, certificate)
+    return Claim(statement | {"near": near.fields(distances[0])}, None)
+
+
+def just_below(radius: float) -> list[float]:
+    """Distances below a certified radius, in case that rounding leaves the solver no room near it."""
+    if np.isinf(radius):
+        return [radius]
+    shares = (0.0, 1e-12, 1e-9, 1e-6)
+    return [max(0.0, float(np.nextafter(radius * (1 - share), -np.inf))) for share in shares]
+
+
+def _refuse_maps(near: Near) -> None:
+    """Refuse what a proof file cannot say."""
+    if near.distance.norm == "inf":
+        return
+    for j, reading in enumerate(near.encoded.readings):
+        column = reading.column
+        is_mapped = (column.center, column.scale) != (0.0, 1.0) or column.is_clipped
+        if reading.has_numbers and j not in near.held and is_mapped:
+            raise ValueError(
+                f"column {column.name!r} is mapped by the model, and proof files hold distances of norm 1 and 2 "
+                "for plain columns alone; take norm='inf', or hold the column."
+            )
 
 
 def plain_row(row: Array) -> list[Any]:

@@ -10,18 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dtsemnet.arrays import Array, Floats
+from dtsemnet.arrays import Array, Bools, Floats
 from dtsemnet.tree import Model
 from dtsemnet.tree._validate import real
 from dtsemnet.verify.proof.binding import bind
+from dtsemnet.verify.proof.claims import Claim, Evidence, Near, claim_near, just_below, plain_row
 from dtsemnet.verify.proof.domain import Domain, Name
 from dtsemnet.verify.proof.encoded_domain import EncodedDomain, column_number, read_row, row_numbers
 from dtsemnet.verify.proof.exploration import Cuts
+from dtsemnet.verify.proof.file import Provable
 from dtsemnet.verify.proof.leaf_pairs import class_number
 from dtsemnet.verify.proof.nearest import NearestPoint, allow_for_maps, distance_from, nearest_leaf
 from dtsemnet.verify.proof.readings import is_absent
@@ -49,12 +52,13 @@ class Counterfactual:
         return f"{self.label!r} at cost {end_text(self.cost, up=True)}: {', '.join(parts) or 'nothing'}"
 
 
-class Counterfactuals(list[Counterfactual]):
+class Counterfactuals(list[Counterfactual], Provable):
     """Answers, cheapest first, and what is known about the ways that are not among them."""
 
     lower: float = np.inf
     """Certified: an input of the target class that is in none of the leaves shown costs at least this. Infinite if it
     is proved that there is none; for an empty list that is the proof that the class cannot be reached."""
+    evidence: Evidence | None = None
 
 
 def counterfactual(
@@ -115,7 +119,7 @@ def counterfactual(
     held = frozenset(column_number(model, name, "immutable") for name in immutable)
     names = [model.encoder.columns[column_number(model, name, "integer")].name for name in integer]
     whole = replace(domain, integer=(*domain.integer, *names))
-    encoded = bind(model, whole, deadline=deadline)
+    bound = encoded = bind(model, whole, deadline=deadline)
     costs = _costs(encoded, cost)
     encoded = encoded.hold(row, held, categories=False)
     cuts, distance = Cuts(encoded), distance_from(encoded, row, "1", costs)
@@ -134,7 +138,28 @@ def counterfactual(
         triples = zip(model.encoder.columns, model.encoder.fill_missing(row[None])[0].tolist(), point.tolist())
         changes = {c.name: (old, new) for c, old, new in triples if _differ(old, new)}
         answers.append(Counterfactual(point, target, price, min(nearest.lower, price), changes, nearest.leaf))
+    near = Near(encoded, row, distance, costs, tuple(sorted(held)))
+    answers.evidence = Evidence.on(bound, partial(_claims, near, goal, answers))
     return answers
+
+
+def _claims(near: Near, goal: Bools, answers: Counterfactuals) -> list[Claim]:
+    """For each answer that it leads to the class, and that no input of the leaves not shown before costs less."""
+    claims, left = [], goal.copy()
+    for lower, answer in [*((answer.lower, answer) for answer in answers), (answers.lower, None)]:
+        statement = {"kind": "never", "leaves": np.flatnonzero(left).tolist()}
+        if answer is not None:
+            named = statement | {"near": near.fields(answer.cost)}
+            claims.append(Claim(named, False, [plain_row(answer.point)]))
+            left[answer.leaf] = False
+        if lower > 0 and statement["leaves"]:
+            distances = [1e300] if np.isinf(lower) else just_below(lower)
+            claims.append(claim_near(near, distances, _among(statement["leaves"], goal), statement, Deadline(None)))
+    return claims
+
+
+def _among(leaves: list[int], goal: Bools) -> Bools:
+    return np.isin(np.arange(len(goal)), leaves)
 
 
 def _keep_values(encoded: EncodedDomain, before: Array, after: Array) -> Array:

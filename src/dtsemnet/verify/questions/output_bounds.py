@@ -8,7 +8,8 @@ box alone allows, and those that cannot beat the best value need no program.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,17 +18,19 @@ from dtsemnet.arrays import Array, Floats
 from dtsemnet.tree import Model, TanhScale
 from dtsemnet.tree.wording import number_text
 from dtsemnet.verify.proof.certificates import Polytope, linear_bound, round_down
+from dtsemnet.verify.proof.claims import Certificate, Claim, Evidence, all_claims, certificate_of, exclude_ways
 from dtsemnet.verify.proof.decision import is_small, points_that_arrive
 from dtsemnet.verify.proof.domain import Domain
 from dtsemnet.verify.proof.encoded_domain import points_inwards
 from dtsemnet.verify.proof.exploration import Exploration, explored_once
+from dtsemnet.verify.proof.file import Provable
 from dtsemnet.verify.proof.leaf_pairs import Line, answers, line_range, lines_of, outputs
 from dtsemnet.verify.proof.linear_programs import contradiction, minimise
 from dtsemnet.verify.proof.nearest import dual_norm, read_norm
 from dtsemnet.verify.proof.time_limits import Deadline
 from dtsemnet.verify.proof.wording import end_text
 
-__all__ = ["Extreme", "OutputBounds", "lipschitz", "output_bounds"]
+__all__ = ["AllBounds", "Extreme", "OutputBounds", "lipschitz", "output_bounds"]
 
 MAX_BOXES = 500
 
@@ -42,15 +45,18 @@ class Extreme:
     """Output at ``point``, as the model computes it."""
     point: Array | None
     leaf: int
+    raw: float = np.nan
+    """``certified`` before the output map."""
 
 
 @dataclass(frozen=True)
-class OutputBounds:
+class OutputBounds(Provable):
     """Range of one output on a domain."""
 
     output: int
     minimum: Extreme
     maximum: Extreme
+    evidence: Evidence | None = field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
         ends = self.minimum, self.maximum
@@ -59,9 +65,15 @@ class OutputBounds:
         return f"output {self.output}: from {least} to {largest}; never outside [{span}]"
 
 
+class AllBounds(tuple[OutputBounds, ...], Provable):
+    """The ranges of all outputs."""
+
+    evidence: Evidence | None = None
+
+
 def output_bounds(
     tree: Any, domain: Domain, *, explored: Exploration | None = None, time_limit: float | None = None
-) -> tuple[OutputBounds, ...]:
+) -> AllBounds:
     """Find the least and the largest output on a domain, with inputs that attain them.
 
     Parameters
@@ -92,7 +104,45 @@ def output_bounds(
         [_Search(explored, o, sign, deadline).run() for sign in (1.0, -1.0)]
         for o in range(explored.model.tree.n_outputs)
     ]
-    return tuple(OutputBounds(o, *pair) for o, pair in enumerate(ends))
+    evidence = [Evidence.on(explored.encoded, partial(_claims, explored, o, *pair)) for o, pair in enumerate(ends)]
+    found = AllBounds(OutputBounds(o, *pair, made) for o, (pair, made) in enumerate(zip(ends, evidence)))
+    found.evidence = Evidence.on(explored.encoded, partial(all_claims, evidence))
+    return found
+
+
+def _claims(explored: Exploration, output: int, minimum: Extreme, maximum: Extreme) -> list[Claim]:
+    """The two claims about an output, before the output map."""
+    return [_claim(explored, output, 1.0, minimum.raw), _claim(explored, output, -1.0, maximum.raw)]
+
+
+def _claim(explored: Exploration, output: int, sign: float, certified: float) -> Claim:
+    """Prove one end once more; where rounding leaves the solver no room, one that is a little weaker."""
+    for share in (0.0, 1e-13, 1e-11, 1e-9):
+        end = certified - sign * share * max(1.0, abs(certified))
+        statement = {"kind": "bound", "output": output, "at_least" if sign > 0 else "at_most": end}
+        certificate = _certificate(explored, output, sign, sign * end) if np.isfinite(end) else None
+        if certificate is not None:
+            return Claim(statement, True, certificate)
+    return Claim(statement, None)
+
+
+def _certificate(explored: Exploration, output: int, sign: float, least: float) -> Certificate | None:
+    """Prove that ``sign`` times an output is at least a number: leaf by leaf."""
+    cuts, leaves, deadline = explored.cuts, explored.reachability, Deadline(None)
+    lines = lines_of(cuts.tree, output, explored.encoded.lower, explored.encoded.upper)
+    found = certificate_of(cuts, leaves.verdicts)
+    floor = Line(np.zeros(cuts.tree.n_features), least)
+    for leaf, (line, verdict, region) in enumerate(zip(lines, leaves.verdicts, leaves.regions)):
+        if verdict.status == "unreachable":
+            continue
+        entry = exclude_ways(
+            cuts, region, [(floor, line if sign > 0 else -line)], 0.0,
+            lambda Z: sign * outputs(cuts.tree, Z)[:, output] < least, deadline,
+        )  # fmt: skip
+        if entry is None:
+            return None
+        found |= {cuts.node_key(~leaf): entry} if entry["ways"] else {}
+    return found
 
 
 def lipschitz(tree: Any, norm: Any = "inf") -> Floats:
@@ -204,10 +254,11 @@ class _Search:
     def _map_end(self, certified: float) -> Extreme:
         """Change the sign back for a maximum, and map the end as the model maps outputs."""
         certified, attained = self.sign * certified + 0.0, self.sign * self.attained + 0.0
+        raw = certified
         output = self.explored.model.output
         if isinstance(output, TanhScale):
             low, high = output.low[self.output], output.high[self.output]
             certified, attained = TanhScale(low, high)(np.array([[certified], [attained]])).ravel().tolist()
             # tanh is no IEEE operation: its last places are not promised to rise with its argument.
             certified -= self.sign * 8 * 2.0**-53 * (abs(low) + abs(high))
-        return Extreme(certified, attained, self.point, self.leaf)
+        return Extreme(certified, attained, self.point, self.leaf, raw)

@@ -8,8 +8,9 @@ class; ``upper`` is the distance of a point that has another class. They differ 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +21,13 @@ from dtsemnet.tree._validate import not_negative
 from dtsemnet.tree.wording import number_text
 from dtsemnet.verify.proof.binding import bind, bind_around
 from dtsemnet.verify.proof.certificates import Norm
+from dtsemnet.verify.proof.claims import Claim, Evidence, Near, claim_near, just_below, plain_row
 from dtsemnet.verify.proof.domain import Domain
 from dtsemnet.verify.proof.encoded_domain import EncodedDomain, read_row, row_numbers, table_rows
 from dtsemnet.verify.proof.exploration import Cuts
+from dtsemnet.verify.proof.file import Provable
 from dtsemnet.verify.proof.nearest import Distance, NearestPoint, allow_for_maps, distance_from, nearest_leaf, read_norm
+from dtsemnet.verify.proof.readings import Reading
 from dtsemnet.verify.proof.time_limits import Deadline
 from dtsemnet.verify.proof.wording import end_text
 
@@ -35,7 +39,7 @@ MAX_LOOKS = 4
 
 
 @dataclass(frozen=True)
-class Robustness:
+class Robustness(Provable):
     """Radius within which the class of one input does not change."""
 
     label: Any
@@ -49,6 +53,7 @@ class Robustness:
     n_programs: int
     n_leaves: int
     """Leaves of other classes; bounds ruled out those that needed no program."""
+    evidence: Evidence | None = field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
         text = f"class {self.label!r} does not change within {end_text(self.lower, up=False)}"
@@ -56,7 +61,7 @@ class Robustness:
 
 
 @dataclass(frozen=True, eq=False)
-class Certified:
+class Certified(Provable):
     """Which rows keep their class within a distance."""
 
     epsilon: float
@@ -66,6 +71,7 @@ class Certified:
     """For each broken row, an input within the distance that has another class."""
     correct: Bools | None = None
     """Whether the class of each row is the true one."""
+    evidence: Evidence | None = field(default=None, repr=False)
 
     @property
     def share(self) -> float:
@@ -128,7 +134,12 @@ def robustness(
                 break
     names = [model.class_names[k] for k in model.tree.leaf_class.tolist()]
     label, after = names[leaf], None if best.row is None else names[best.leaf]
-    return Robustness(label, best.lower, best.upper, best.row, after, best.n_programs, int(other.sum()))
+    given = None if domain is None else bind(model, domain)
+    distances = tuple(just_below(best.lower)) if best.lower > 0 else ()
+    tasks = [_Task(row, distances, "certified" if distances else "undecided")]
+    tasks += [] if best.row is None else [_Task(row, (best.upper,), "broken", best.row)]
+    evidence = _evidence(model, given, tasks, name)
+    return Robustness(label, best.lower, best.upper, best.row, after, best.n_programs, int(other.sum()), evidence)
 
 
 def certify(
@@ -187,7 +198,61 @@ def certify(
             progress(len(done), len(rows))
     status, points = zip(*done)
     correct = None if y is None else np.asarray(model.predict(rows) == np.asarray(y))
-    return Certified(float(epsilon), np.array(status), tuple(points), correct)
+    tasks = [_Task(row, (float(epsilon),), *outcome) for row, outcome in zip(rows, done)]
+    return Certified(float(epsilon), np.array(status), tuple(points), correct, _evidence(model, encoded, tasks, name))
+
+
+class _Task(NamedTuple):
+    """A statement to prove once more for a proof file."""
+
+    row: Array
+    distances: tuple[float, ...]
+    """The first of them that can be proved is claimed."""
+    status: RowStatus
+    point: Array | None = None
+
+
+def _evidence(model: Model, domain: EncodedDomain | None, tasks: list[_Task], norm: Norm) -> Evidence:
+    """Evidence about rows; without a domain, on a box that holds all that is near them."""
+    if domain is not None:
+        return Evidence.on(domain, partial(_claims, model, domain, tasks, norm))
+    most = max(float(np.abs(row_numbers(model, task.row)).max(initial=0.0)) for task in tasks)
+    reach = max([_far(task.row, model) if np.isinf(d) else d for task in tasks for d in task.distances] or [0.0])
+    end = 2.0 ** np.ceil(np.log2(2 * (most + reach) + 1))
+    readings = tuple(
+        Reading(column, -end, end, may_miss=column.missing is not None)
+        if column.categories is None
+        else Reading(column, categories=column.categories, may_be_unknown=True, may_miss=True)
+        for column in model.encoder.columns
+    )
+    return Evidence(model, readings, None, partial(_claims, model, None, tasks, norm))
+
+
+def _far(row: Array, model: Model) -> float:
+    """A distance that stands for all distances, where no domain ends them."""
+    return 1e6 * (1.0 + float(np.abs(row_numbers(model, row)).max(initial=0.0)))
+
+
+def _claims(model: Model, domain: EncodedDomain | None, tasks: list[_Task], norm: Norm) -> list[Claim]:
+    """Claims about the classes around rows."""
+    claims = []
+    held = tuple(j for j, column in enumerate(model.encoder.columns) if column.categories is not None)
+    labels, leaf_class = model.class_names, model.tree.leaf_class
+    assert labels is not None
+    for row, distances, status, point in tasks:
+        own = int(leaf_class[model.apply(row[None])[0]])
+        far = 1e300 if domain is not None else _far(row, model)
+        distances = tuple(far if np.isinf(d) else d for d in distances) or (0.0,)
+        base = domain.hold(row) if domain is not None else bind_around(model, row, 4 * distances[0] + 1.0)
+        near = Near(base, row, distance_from(base, row, norm), np.ones(len(row)), held)
+        statement = {"kind": "never", "classes": [label for k, label in enumerate(labels) if k != own]}
+        if status == "certified":
+            claims.append(claim_near(near, distances, leaf_class != own, statement, Deadline(None)))
+        elif status == "broken" and point is not None:
+            claims.append(Claim(statement | {"near": near.fields(distances[0])}, False, [plain_row(point)]))
+        else:
+            claims.append(Claim(statement | {"near": near.fields(distances[0])}, None))
+    return claims
 
 
 def _certify_row(
