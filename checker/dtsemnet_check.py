@@ -388,7 +388,6 @@ class Walk:
         for j in moved:
             second[j] = range(start, start := start + columns[j].width)
             self.choices.append((second[j], domain.alternatives[j]))
-        self.reads = [list(range(domain.model.width)), [v for j in statement.order for v in second[j]]]
         self.raised = {second[j].start: domain.model.parts[j].start for j in moved if rising}
         self.rows: dict[str, Row] = {}
         for v, u in self.raised.items():
@@ -403,6 +402,9 @@ class Walk:
                     self.rows[f"least{part.start}"] = dict.fromkeys(part, Fraction(-1)), Fraction(-1)
         every = [list(zip(*found)) for _, found in self.choices]
         self.box = tuple([end(x) for ends in every for x in zip(*ends[k])] for k, end in enumerate((min, max)))
+        pairs = [pair for j in statement.order for pair in zip(domain.model.parts[j], second[j])]
+        # A feature that has one value is the same in both inputs.
+        self.reads = [list(range(domain.model.width)), [u if self.box[0][u] == self.box[1][u] else v for u, v in pairs]]
 
     def rounding(self, run: int, weight: list[float], bias: float) -> tuple[dict[int, Fraction], Fraction]:
         """A sum as coefficients by feature, and how far it is off as it is computed, at most."""
@@ -652,16 +654,18 @@ class Statement:
             if column.categories is not None or self.near is not None:
                 raise Malformed("monotone is about a column of numbers, and all rows of the domain")
             present = {k: x for k, x in domain.allowed[j].items() if k != "missing"}
-            self.domain = Domain(
-                model, domain.document | {"columns": [present if k == j else a for k, a in enumerate(domain.allowed)]}
+            self.domain = (
+                domain
+                if "low" not in present
+                else Domain(
+                    model,
+                    domain.document | {"columns": [present if k == j else a for k, a in enumerate(domain.allowed)]},
+                )
             )
             self.is_reversed = column.numbers[1] < 0  # then the input with the larger feature has the smaller number
             self.models.append(model)
-            self.pairs = [
-                ((0, o), (1, o))
-                if self.is_reversed != flag({"increasing": True} | fields, "increasing")
-                else ((1, o), (0, o))
-            ]
+            falls = self.is_reversed != flag({"increasing": True} | fields, "increasing")
+            self.pairs = [((0, o), (1, o)) if falls else ((1, o), (0, o))] if "low" in present else []
         else:
             raise Malformed(f"the kind of statement {str(self.kind)[:40]!r} is not known")
         if any(not 0 <= o < model.n_outputs for pair in self.pairs for _, o in (x for x in pair if type(x) is tuple)):
@@ -747,12 +751,9 @@ class Statement:
 
     def text(self) -> str:
         """The statement in words."""
-        fields, near = self.fields, self.fields.get("near")
-        words = {key: json.dumps(value) for key, value in fields.items() if key not in ("kind", "near")}
-        where = f" within {near['distance']!r} (norm {near['norm']}) of the row {json.dumps(near['row'])}" * (
-            near is not None
-        )
-        return f"{self.kind} " + ", ".join(f"{key} {value}" for key, value in words.items()) + where
+        parts = [f"{key} {json.dumps(value)}" for key, value in self.fields.items() if key not in ("kind", "near")]
+        near = [f"near {json.dumps(self.fields['near'])}"] if self.near is not None else []
+        return f"{self.kind}: " + ", ".join(parts + near)
 
 
 def read(data: bytes, other: bytes | None) -> tuple[Domain, Any]:

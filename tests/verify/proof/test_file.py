@@ -12,10 +12,14 @@ import pytest
 
 import dtsemnet_check
 from dtsemnet import Topology, Tree
+from dtsemnet.tree import Encoder, Model
 from dtsemnet.verify import (
     Certified,
     Domain,
     certify,
+    counterfactual,
+    equivalent,
+    monotone,
     never,
     output_bounds,
     possible_classes,
@@ -23,9 +27,10 @@ from dtsemnet.verify import (
     robustness,
 )
 from dtsemnet.verify.proof.file import schema
-from verify.finite import finite_case
-from verify.test_finite_domains import LISTING, SEEDS, listing
+from verify.finite import finite_case, finite_tree
+from verify.test_finite_domains import LISTING, listing
 
+SEEDS = [range(9), pytest.param(range(9, 300), marks=pytest.mark.slow)]
 VALIDATOR = jsonschema.Draft202012Validator(schema())
 
 
@@ -101,3 +106,73 @@ def test_the_checker_accepts_radii_and_certified_rows(seeds, lists, tmp_path):
                     assert claimed == (answer.status == "certified").sum(), seed
                 else:
                     assert claimed == (answer.lower > 0), seed
+
+
+@pytest.mark.parametrize("seeds", SEEDS)
+@pytest.mark.parametrize("lists", LISTING)
+def test_the_checker_accepts_costs_of_counterfactuals(seeds, lists, tmp_path):
+    for seed in seeds:
+        case = finite_case(seed)
+        rng = np.random.default_rng(seed)
+        row, price = case.rows[rng.integers(len(case.rows))], rng.choice([0.5, 1.0, 3.0], case.rows.shape[1])
+        held = [j for j in range(len(row)) if rng.random() < 0.2]
+        if any(column.scale != 1 for column in case.model.encoder.columns):
+            continue  # refused: costs are distances of norm 1
+        for target in case.model.class_names:
+            with listing(lists):
+                answer = counterfactual(case.model, row, target, domain=case.domain, cost=price, n=2, immutable=held)
+                assert check(answer, tmp_path) == 0, seed
+            document = json.loads((tmp_path / "answer.proof.json").read_text("utf-8"))
+            assert sum(not claim["holds"] for claim in document["claims"]) == len(answer), seed
+            assert not document["undecided"], seed
+
+
+@pytest.mark.parametrize("seeds", SEEDS)
+@pytest.mark.parametrize("lists", LISTING)
+def test_the_checker_accepts_equivalence(seeds, lists, tmp_path):
+    for seed in seeds:
+        kind = ["class", "constant", "linear"][seed % 3]
+        case, rng = finite_case(seed, kind), np.random.default_rng(seed)
+        old = case.model.tree
+        way = seed // 3 % 4
+        if way == 0:
+            new = finite_tree(rng, old.n_features, kind)
+        elif way == 1:
+            new = old.replace(bias=old.bias + rng.choice([0.0, 0.0, 2.0**-40, 0.125], old.n_splits))
+        elif way == 2:
+            new = old.replace(weight=-2 * old.weight, bias=-2 * old.bias)
+        else:
+            new = old if kind == "class" else old.replace(value=old.value + rng.choice([0, 1 / 8], old.value.shape))
+        order = list(rng.permutation(case.model.encoder.n_columns))
+        other = type(case.model)(case.model.encoder, new) if way == 2 else reordered(case.model.encoder, new, order)
+        tolerance = 0.0 if kind == "class" else 0.125 * (seed % 2)
+        with listing(lists):
+            answer = equivalent(case.model, other, case.domain, tolerance=tolerance)
+        assert check(answer, tmp_path) == 0, seed
+        document = json.loads((tmp_path / "answer.proof.json").read_text("utf-8"))
+        assert len(document["undecided"]) == (answer.status == "undecided"), seed
+
+
+def reordered(encoder: Encoder, tree: Tree, order: list[int]) -> Model:
+    """The same model with its columns in another order."""
+    parts = encoder.features_of_column
+    features = np.concatenate([np.arange(parts[j].start, parts[j].stop) for j in order])
+    changes = {} if tree.coef is None else {"coef": tree.coef[:, :, features]}
+    return Model(Encoder([encoder.columns[j] for j in order]), tree.replace(weight=tree.weight[:, features], **changes))
+
+
+@pytest.mark.parametrize("seeds", SEEDS)
+@pytest.mark.parametrize("lists", LISTING)
+def test_the_checker_accepts_monotone_columns(seeds, lists, tmp_path):
+    for seed in seeds:
+        case = finite_case(seed, ["class", "constant", "linear"][seed % 3])
+        output = case.model.class_names[0] if case.model.is_classifier else 0
+        for j, column in enumerate(case.model.encoder.columns):
+            if column.categories is not None:
+                continue
+            options = {"increasing": bool(seed % 2), "tolerance": 0.25 * (seed % 5 == 0)}
+            with listing(lists):
+                answer = monotone(case.model, j, case.domain, output=output, **options)
+                assert check(answer, tmp_path) == 0, (seed, j)
+            document = json.loads((tmp_path / "answer.proof.json").read_text("utf-8"))
+            assert len(document["undecided"]) == (answer.status == "undecided"), (seed, j)

@@ -127,3 +127,14 @@ def test_time_limit_leaves_pairs_undecided():
         for _ in range(2)
     )
     assert difference(a, b, BOX, time_limit=0.0).undecided
+
+
+def test_leaves_with_the_same_weights_of_other_columns_are_not_the_same():
+    trees = [
+        Tree(Topology([]), np.empty((0, 2)), [], [[0.0]], coef=[[[1.0, 2.0]]], feature_names=names)
+        for names in (["x", "y"], ["y", "x"])
+    ]
+    answer = equivalent(*trees, Domain(0.0, 1.0, names=["x", "y"]))
+    assert answer.status == "no"
+    x, y = answer.witness
+    assert x + 2 * y != y + 2 * x

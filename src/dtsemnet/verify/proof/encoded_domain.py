@@ -264,7 +264,12 @@ class EncodedDomain:
     @property
     def row_names(self) -> list[str]:
         """Names of the rows in proof files: constraints, then of each column of categories that one of them holds."""
-        names = [f"A{k}" for k in range(int(self.soft.sum()))]
+        return [f"A{k}" for k in range(int(self.soft.sum()))] + self.names_of_choices
+
+    @property
+    def names_of_choices(self) -> list[str]:
+        """Names of the rows that say that one category holds."""
+        names = []
         for choice in self.choices:
             if not self.readings[choice.column].has_numbers and len(choice.values) > 1:
                 names.append(f"most{choice.part.start}")

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import itertools
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,12 +28,12 @@ from dtsemnet.arrays import Array, Bools, Floats
 from dtsemnet.tree import Model, Topology, Tree
 from dtsemnet.verify.proof.certificates import Polytope, exact_value, linear_bound, round_up
 from dtsemnet.verify.proof.encoded_domain import EncodedDomain
-from dtsemnet.verify.proof.exploration import least_on_box, rounding_bound
+from dtsemnet.verify.proof.exploration import Cuts, least_on_box, rounding_bound
 from dtsemnet.verify.proof.linear_programs import Solution, contradiction, minimise
 
 __all__ = [
     "Gap", "Line", "answers", "class_number", "largest_gap", "line_range", "lines_of",
-    "output_number", "outputs", "product", "product_names", "second_splits", "ways_above",
+    "output_number", "outputs", "product", "ProductCuts", "second_splits", "ways_above",
 ]  # fmt: skip
 
 MAX_BOXES = 200
@@ -83,16 +84,29 @@ def product(a: Tree, b: Tree) -> Tree:
     return Tree(Topology(children), weight, bias, np.zeros((n_leaves, 1)))
 
 
+class ProductCuts(Cuts):
+    """Half-spaces of a product, which proof files name by the two trees."""
+
+    two_trees: tuple[Tree, Tree]
+
+    def node_key(self, node: int) -> str:
+        if node < 0:
+            return "~{},~{}".format(*divmod(~node, self.two_trees[1].n_leaves))
+        split, leaf = self._order[node]
+        return str(split) if leaf < 0 else f"~{leaf},{split}"
+
+    def split_name(self, split: int) -> str:
+        first, leaf = self._order[split]
+        return f"{'s' if leaf < 0 else 't'}{first}"
+
+    @cached_property
+    def _order(self) -> list[tuple[int, int]]:
+        return _product_splits(*self.two_trees)[0]
+
+
 def second_splits(a: Tree, b: Tree) -> Bools:
     """Which splits of the product come from ``b``."""
     return np.array([leaf >= 0 for _, leaf in _product_splits(a, b)[0]], dtype=bool)
-
-
-def product_names(a: Tree, b: Tree) -> tuple[list[str], list[str]]:
-    """How proof files name the splits of the product, as nodes and as half-spaces."""
-    order = _product_splits(a, b)[0]
-    nodes = [str(i) if leaf < 0 else f"~{leaf},{i}" for i, leaf in order]
-    return nodes, [f"{'s' if leaf < 0 else 't'}{i}" for i, leaf in order]
 
 
 def _product_splits(a: Tree, b: Tree) -> tuple[list[tuple[int, int]], list[list[int]]]:

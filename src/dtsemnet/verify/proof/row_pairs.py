@@ -26,7 +26,7 @@ from dtsemnet.verify.proof.binding import bind
 from dtsemnet.verify.proof.certificates import round_down, round_up
 from dtsemnet.verify.proof.encoded_domain import EncodedDomain, column_number, encode_readings
 from dtsemnet.verify.proof.exploration import Cuts
-from dtsemnet.verify.proof.leaf_pairs import product
+from dtsemnet.verify.proof.leaf_pairs import ProductCuts, product
 from dtsemnet.verify.proof.readings import Reading, is_absent
 
 __all__ = ["Change", "ChangedCuts", "PairCuts", "RowPairs", "read_change"]
@@ -111,13 +111,25 @@ class RowPairs(EncodedDomain):
         first, second = model.apply(np.stack(self.two_rows(row))).tolist()
         return int(first * model.tree.n_leaves + second)
 
+    @property
+    def row_names(self) -> list[str]:
+        constraints, n = self.base.constraints, 0 if self.base.constraints is None else len(self.base.constraints[1])
+        names = [f"A{k}" for k in range(n)]
+        if constraints is not None:
+            names += [f"B{k}" for k in np.flatnonzero(constraints[0][:, self.change.columns].any(axis=1))]
+        names += self.names_of_choices
+        for j, limit in self.change.limits.items():
+            part = self.base.model.encoder.features_of_column[j]
+            names += [] if limit is None else [f"by{k}{s}" for k in range(part.start, part.stop) for s in "+-"]
+        return names
+
     def features_of_rows(self, Z: Floats) -> tuple[Floats, Floats]:
         """The features of both rows of pairs."""
         first, second = np.arange(len(self.second_features)), self.second_features
         return np.ascontiguousarray(Z[:, first]), np.ascontiguousarray(Z[:, second])
 
 
-class PairCuts(Cuts):
+class PairCuts(ProductCuts):
     """Half-spaces of the product on pairs of rows.
 
     The model adds up the products of a changed row in the order of its own features. Only sums of changed rows read
@@ -126,7 +138,7 @@ class PairCuts(Cuts):
 
     def __init__(self, pairs: RowPairs) -> None:
         super().__init__(pairs)
-        self.pairs = pairs
+        self.pairs, self.two_trees = pairs, (pairs.base.model.tree, pairs.base.model.tree)
 
     def again(self) -> PairCuts:
         return PairCuts(RowPairs.of(bind(self.pairs.base.model, self.pairs.domain), self.pairs.change))

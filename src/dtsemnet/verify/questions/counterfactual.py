@@ -147,19 +147,15 @@ def _claims(near: Near, goal: Bools, answers: Counterfactuals) -> list[Claim]:
     """For each answer that it leads to the class, and that no input of the leaves not shown before costs less."""
     claims, left = [], goal.copy()
     for lower, answer in [*((answer.lower, answer) for answer in answers), (answers.lower, None)]:
-        statement = {"kind": "never", "leaves": np.flatnonzero(left).tolist()}
+        statement: dict[str, Any] = {"kind": "never", "leaves": np.flatnonzero(left).tolist()}
+        if lower > 0 and left.any():
+            distances = [1e300] if np.isinf(lower) else just_below(lower)
+            claims.append(claim_near(near, distances, left.copy(), statement, Deadline(None)))
         if answer is not None:
             named = statement | {"near": near.fields(answer.cost)}
             claims.append(Claim(named, False, [plain_row(answer.point)]))
             left[answer.leaf] = False
-        if lower > 0 and statement["leaves"]:
-            distances = [1e300] if np.isinf(lower) else just_below(lower)
-            claims.append(claim_near(near, distances, _among(statement["leaves"], goal), statement, Deadline(None)))
     return claims
-
-
-def _among(leaves: list[int], goal: Bools) -> Bools:
-    return np.isin(np.arange(len(goal)), leaves)
 
 
 def _keep_values(encoded: EncodedDomain, before: Array, after: Array) -> Array:

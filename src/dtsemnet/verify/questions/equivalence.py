@@ -8,7 +8,8 @@ whether a row reaches it; for linear leaves the largest gap of the two answers d
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import permutations
 from typing import Any
 
@@ -18,10 +19,21 @@ from dtsemnet.arrays import Array, Bools, Floats
 from dtsemnet.tree import Column, Encoder, Model
 from dtsemnet.tree._validate import not_negative
 from dtsemnet.verify.proof.binding import bind
+from dtsemnet.verify.proof.claims import Claim, Evidence, certificate_of, exclude_ways, plain_row
 from dtsemnet.verify.proof.domain import Domain
 from dtsemnet.verify.proof.encoded_domain import EncodedDomain, table_rows
 from dtsemnet.verify.proof.exploration import Cuts, Reachability, explore_leaves
-from dtsemnet.verify.proof.leaf_pairs import answers, largest_gap, lines_of, product, second_splits
+from dtsemnet.verify.proof.file import Provable
+from dtsemnet.verify.proof.leaf_pairs import (
+    Line,
+    ProductCuts,
+    answers,
+    largest_gap,
+    lines_of,
+    outputs,
+    product,
+    second_splits,
+)
 from dtsemnet.verify.proof.time_limits import Deadline
 from dtsemnet.verify.questions.reachability import Answer
 
@@ -40,7 +52,7 @@ class Disagreement:
 
 
 @dataclass(frozen=True, eq=False)
-class Difference:
+class Difference(Provable):
     """Where two trees disagree."""
 
     regions: tuple[Disagreement, ...]
@@ -50,6 +62,7 @@ class Difference:
     """Share of the rows of ``X`` on which the trees disagree."""
     reachability: Reachability
     """Verdicts on the pairs, numbered ``a * n_leaves_b + b``."""
+    evidence: Evidence | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
         share = "" if self.share is None else f", {self.share:.2%} of the sample"
@@ -103,7 +116,7 @@ def difference(
         a = replace(a, encoder=Encoder(named)) if _has_names(b) else a
     cuts = _PairCuts(a, b, columns, domain, deadline)
     _check_missing(b, columns, cuts.encoded)
-    may_differ = np.array([ours != theirs for ours in _contents(a) for theirs in _contents(b)], dtype=bool)
+    may_differ = np.array([ours != theirs for ours in _contents(a) for theirs in _contents(b, cuts)], dtype=bool)
     pairs = explore_leaves(cuts, may_differ, deadline=deadline, progress=progress)
     regions: list[Disagreement] = []
     undecided: list[tuple[int, int]] = []
@@ -118,7 +131,47 @@ def difference(
         elif not settled:
             undecided.append(leaves)
     share = None if X is None else float(cuts.disagree(table_rows(a, X), tolerance).mean())
-    return Difference(tuple(regions), tuple(undecided), share, pairs)
+    claims = partial(_claims, cuts, pairs, tolerance, regions[0].witness if regions else None, not undecided)
+    evidence = replace(Evidence.on(cuts.encoded, claims), model=a, second=(b, columns))
+    return Difference(tuple(regions), tuple(undecided), share, pairs, evidence)
+
+
+def _claims(
+    cuts: _PairCuts, pairs: Reachability, tolerance: float, witness: Array | None, is_settled: bool
+) -> list[Claim]:
+    """The claim that the two models agree, or that a row shows the contrary."""
+    statement: dict[str, Any] = {"kind": "agree"} | ({} if cuts.a.is_classifier else {"tolerance": float(tolerance)})
+    if witness is not None:
+        return [Claim(statement, False, [plain_row(witness)])]
+    if not is_settled:
+        return [Claim(statement, None)]
+    found = certificate_of(cuts, pairs.verdicts)
+    n_outputs = 0 if cuts.a.is_classifier else cuts.a.tree.n_outputs
+    lines = [_both_lines(cuts, o) for o in range(n_outputs)]
+
+    def is_broken(Z: Floats) -> Bools:
+        ours, theirs = outputs(cuts.a.tree, Z), outputs(cuts.b.tree, np.ascontiguousarray(Z[:, cuts.features]))
+        return np.asarray((np.abs(ours - theirs) > tolerance).any(axis=1))
+
+    for pair, verdict in enumerate(pairs.verdicts):
+        if verdict.status not in ("reachable", "undecided") or not lines:
+            continue
+        leaf_a, leaf_b = divmod(pair, cuts.b.tree.n_leaves)
+        both = [(ours[leaf_a], theirs[leaf_b]) for ours, theirs in lines]
+        each = [ways for pair_ in both for ways in (pair_, pair_[::-1])]
+        entry = exclude_ways(cuts, pairs.regions[pair], each, tolerance, is_broken, Deadline(None))
+        if entry is None:
+            return [Claim(statement, None)]
+        found |= {cuts.node_key(~pair): entry} if entry["ways"] else {}
+    return [Claim(statement, True, found)]
+
+
+def _both_lines(cuts: _PairCuts, output: int) -> tuple[list[Line], list[Line]]:
+    """The answers of all leaves of both trees for one output, in the features of the first."""
+    encoded = cuts.encoded
+    ours = lines_of(cuts.a.tree, output, encoded.lower, encoded.upper)
+    theirs = lines_of(cuts.b.tree, output, encoded.lower[cuts.features], encoded.upper[cuts.features])
+    return ours, [line._replace(coef=_moved(line.coef, cuts.features)) for line in theirs]
 
 
 def equivalent(
@@ -140,12 +193,12 @@ def equivalent(
     """
     apart = difference(tree_a, tree_b, domain, tolerance=tolerance, time_limit=time_limit)
     if apart.regions:
-        return Answer("no", witness=apart.regions[0].witness)
+        return Answer("no", witness=apart.regions[0].witness, evidence=apart.evidence)
     proofs = tuple(verdict.proof for verdict in apart.reachability.verdicts if verdict.proof is not None)
-    return Answer("undecided" if apart.undecided else "yes", proofs=proofs)
+    return Answer("undecided" if apart.undecided else "yes", proofs=proofs, evidence=apart.evidence)
 
 
-class _PairCuts(Cuts):
+class _PairCuts(ProductCuts):
     """Half-spaces of the product of two models; ``columns`` says where the columns of the second are in the first."""
 
     def __init__(self, a: Model, b: Model, columns: list[int], domain: Domain, deadline: Deadline) -> None:
@@ -157,7 +210,8 @@ class _PairCuts(Cuts):
         # Sums of the same products in another order round differently: such splits are not parallel in doubles.
         is_moved = columns != sorted(columns)
         self.separate = second_splits(a.tree, b.tree) if is_moved else None
-        encoded = bind(Model(a.encoder, product(a.tree, second)), domain, deadline=deadline)
+        self.two_trees = a.tree, second
+        encoded = bind(Model(a.encoder, product(*self.two_trees)), domain, deadline=deadline)
         super().__init__(_PairDomain(**{**vars(encoded), "pair": self}))
 
     def again(self) -> Cuts:
@@ -249,13 +303,20 @@ def _without_fill(column: Column) -> Column:
     return replace(column, missing=None, fill=0.0) if column.fills_missing else column
 
 
-def _contents(model: Model) -> list[Any]:
-    """What each leaf answers: the label of its class, or the bytes of its numbers."""
+def _contents(model: Model, second: _PairCuts | None = None) -> list[Any]:
+    """What each leaf answers: the label of its class, or the bytes of its numbers, in the features of the first model.
+
+    Sums of the same products in another order round differently, so they are not the same answers.
+    """
     tree = model.tree
     if model.class_names is not None:
         return [model.class_names[k] for k in tree.leaf_class.tolist()]
-    parts = [tree.value, *tree.guard, *([] if tree.coef is None else [tree.coef])]
-    return [b"".join((part[leaf] + 0.0).tobytes() for part in parts) for leaf in range(tree.n_leaves)]
+    parts = [tree.value, *tree.guard]
+    if tree.coef is not None:
+        parts.append(tree.coef if second is None else _moved(tree.coef, second.features))
+    is_moved = second is not None and second.columns != sorted(second.columns) and tree.coef is not None
+    order = [b"moved" * (is_moved and bool(tree.coef[leaf].any())) for leaf in range(tree.n_leaves)]  # type: ignore[index]
+    return [b"".join((part[leaf] + 0.0).tobytes() for part in parts) + order[leaf] for leaf in range(tree.n_leaves)]
 
 
 def _disagreement(
@@ -275,9 +336,7 @@ def _disagreement(
         return encoded.leaf_of(row) == pair and bool(cuts.disagree(row[None], tolerance)[0])
 
     for o in range(a.tree.n_outputs):
-        ours = lines_of(a.tree, o, encoded.lower, encoded.upper)[leaf_a]
-        theirs = lines_of(b.tree, o, encoded.lower[cuts.features], encoded.upper[cuts.features])[leaf_b]
-        theirs = theirs._replace(coef=_moved(theirs.coef, cuts.features))
+        ours, theirs = (lines[leaf] for lines, leaf in zip(_both_lines(cuts, o), (leaf_a, leaf_b)))
         for first, second in permutations((ours, theirs)):
             gap = largest_gap(encoded, polytope, first, second, enough=tolerance)
             largest = max(largest, gap.upper)

@@ -1,9 +1,9 @@
 """Does raising one column never lower the answer?
 
 A violation is a pair of inputs that differ in one column, and the input with more of it gets the lower answer.
-An encoder keeps the order of a column's numbers, so in features the pair is ``z`` and ``z + t e_j``
-with ``t >= 0``. The tree on ``z`` and the tree on ``z + t e_j``, whose splits are splits of ``(z, t)``, form
-a product (:mod:`dtsemnet.verify.proof.leaf_pairs`). Exploring it decides which pairs of leaves can be
+An encoder keeps the order of a column's numbers, so these are the pairs of rows that differ in the column
+(:mod:`dtsemnet.verify.proof.row_pairs`) with one more half-space, which says that its feature does not fall. Their
+product of the tree with itself is explored, which decides which pairs of leaves can be
 reached, among those whose answers may fall; for linear leaves the largest gap says how far the answer can
 fall. If no pair is left, the tree is monotone. A domain of few points is decided by comparing all of them.
 """
@@ -11,20 +11,23 @@ fall. If no pair is left, the tree is monotone. A domain of few points is decide
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from dtsemnet.arrays import Array, Bools, Floats
-from dtsemnet.tree import Encoder, Model, Tree
+from dtsemnet.tree import Model
 from dtsemnet.tree._validate import not_negative
 from dtsemnet.verify.proof.binding import bind
 from dtsemnet.verify.proof.certificates import Polytope
+from dtsemnet.verify.proof.claims import Certificate, Claim, Evidence, certificate_of, exclude_ways, plain_row
 from dtsemnet.verify.proof.decision import is_small, points_that_arrive
 from dtsemnet.verify.proof.domain import Domain, Name
-from dtsemnet.verify.proof.encoded_domain import Choice, EncodedDomain, column_number
-from dtsemnet.verify.proof.exploration import Cuts, Interval, Proof, Reachability, explore_leaves
+from dtsemnet.verify.proof.encoded_domain import EncodedDomain, column_number
+from dtsemnet.verify.proof.exploration import Interval, Proof, Reachability, explore_leaves
+from dtsemnet.verify.proof.file import Provable
 from dtsemnet.verify.proof.leaf_pairs import (
     Line,
     answers,
@@ -33,8 +36,8 @@ from dtsemnet.verify.proof.leaf_pairs import (
     lines_of,
     output_number,
     outputs,
-    product,
 )
+from dtsemnet.verify.proof.row_pairs import Change, PairCuts, RowPairs
 from dtsemnet.verify.proof.time_limits import Deadline
 from dtsemnet.verify.questions.reachability import AnswerStatus
 
@@ -42,7 +45,7 @@ __all__ = ["Monotone", "monotone"]
 
 
 @dataclass(frozen=True)
-class Monotone:
+class Monotone(Provable):
     """Yes with proofs, no with two inputs, or undecided."""
 
     status: AnswerStatus
@@ -52,6 +55,7 @@ class Monotone:
     proofs: tuple[Proof, ...] = ()
     margin: float = 0.0
     """For "undecided": the answer falls by no more than this."""
+    evidence: Evidence | None = field(default=None, repr=False, compare=False)
 
     def __bool__(self) -> bool:
         return self.status == "yes"
@@ -108,27 +112,104 @@ def monotone(
         )
     # A column of negative scale falls in the features as it rises.
     sign = (1.0 if increasing else -1.0) * (1.0 if column.scale >= 0 else -1.0)
-    base = bind(model, domain, deadline=deadline)
-    moved = model.encoder.features_of_column[j].start
-    if not base.readings[j].present:
-        return Monotone("yes")  # there is no number to raise
-    base = base.without_missing(j)
-    if base.lower[moved] == base.upper[moved]:
-        return Monotone("yes")  # the tree sees one number, whatever the column holds
-    listed = _by_listing(base, j, moved, o, sign, tolerance)
+    whole = bind(model, domain, deadline=deadline)
+    asked = _Asked(whole, j, o, sign, tolerance, increasing)
+    answer = _answer(asked, deadline, progress)
+    return replace(answer, evidence=Evidence.on(whole, partial(_claims, asked, answer)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """The question."""
+
+    whole: EncodedDomain
+    column: int
+    output: int
+    sign: float
+    """1 if the answer must not fall as the feature rises, -1 if it must not rise."""
+    tolerance: float
+    increasing: bool
+
+    @property
+    def base(self) -> EncodedDomain:
+        """The domain with a number in the column."""
+        return self.whole.without_missing(self.column)
+
+    @property
+    def moved(self) -> int:
+        """The feature that rises."""
+        return self.whole.model.encoder.features_of_column[self.column].start
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the tree sees one number, whatever the column holds, or none."""
+        return (
+            not self.whole.readings[self.column].present or self.base.lower[self.moved] == self.base.upper[self.moved]
+        )
+
+    def falls(self, first: Floats, second: Floats) -> Bools:
+        """Whether answers to rows of features fall to those of the others by more than the tolerance."""
+        before, after = (self.sign * outputs(self.whole.model.tree, Z)[:, self.output] for Z in (first, second))
+        return np.asarray(before - after > self.tolerance)
+
+
+def _answer(asked: _Asked, deadline: Deadline, progress: Callable[[int, int], None] | None) -> Monotone:
+    if asked.is_idle:
+        return Monotone("yes")
+    base, model = asked.base, asked.whole.model
+    listed = _by_listing(base, asked.column, asked.moved, asked.output, asked.sign, asked.tolerance)
     if listed is not None:
         return listed
-    cuts = _StepCuts(_with_steps(base, j, moved))
-    lines = [line if sign > 0 else -line for line in lines_of(model.tree, o, base.lower, base.upper)]
-    may_fall = _may_fall(lines, cuts.steps, tolerance)
+    cuts, lines = _RisingCuts(_rising(base, asked.column)), _lines(asked)
+    may_fall = _may_fall(lines, base, asked.moved, asked.tolerance)
     is_flat = not any(line.coef.any() for line in lines)
     pairs = explore_leaves(cuts, may_fall, stop_at_first=is_flat, deadline=deadline, progress=progress)
 
     def falls(row: Array) -> bool:
-        before, after = sign * answers(model, np.stack(cuts.steps.two_rows(row)))[:, o]
-        return bool(before - after > tolerance)
+        before, after = asked.sign * answers(model, np.stack(cuts.pairs.two_rows(row)))[:, asked.output]
+        return bool(before - after > asked.tolerance)
 
-    return _conclude(cuts, pairs, lines, tolerance, falls, deadline)
+    return _conclude(cuts, pairs, lines, asked.tolerance, falls, deadline)
+
+
+def _lines(asked: _Asked) -> list[Line]:
+    lines = lines_of(asked.whole.model.tree, asked.output, asked.base.lower, asked.base.upper)
+    return lines if asked.sign > 0 else [-line for line in lines]
+
+
+def _claims(asked: _Asked, answer: Monotone) -> list[Claim]:
+    """The claim that the answer keeps order, proved once more, or two rows that show the contrary."""
+    statement: dict[str, Any] = {"kind": "monotone", "column": asked.column, "output": asked.output}
+    statement |= {"increasing": asked.increasing, "tolerance": asked.tolerance}
+    if answer.low is not None and answer.high is not None:
+        return [Claim(statement, False, [plain_row(answer.low), plain_row(answer.high)])]
+    certificate = None if answer.status != "yes" else {} if asked.is_idle else _certificate(asked)
+    return [Claim(statement, None if certificate is None else True, certificate)]
+
+
+def _certificate(asked: _Asked) -> Certificate | None:
+    base, lines, deadline = asked.base, _lines(asked), Deadline(None)
+    cuts = _RisingCuts(_rising(base, asked.column))
+    may_fall = _may_fall(lines, base, asked.moved, asked.tolerance)
+
+    def is_broken(Z: Floats) -> Bools:
+        return asked.falls(*cuts.pairs.features_of_rows(Z))
+
+    if is_small(cuts.encoded, cuts.polytope(cuts.root())):
+        return {cuts.node_key(cuts.node_at(())).partition(",")[0]: {"enumerated": True}}
+    pairs = explore_leaves(cuts, may_fall, deadline=deadline)
+    found = certificate_of(cuts, pairs.verdicts)
+    for pair, (verdict, region) in enumerate(zip(pairs.verdicts, pairs.regions)):
+        before, after = (lines[leaf] for leaf in divmod(pair, len(lines)))
+        if verdict.status == "unreachable" or _keep_order(before, after, asked.moved):
+            continue
+        region = cuts.root() if verdict.status == "not asked" else region  # then the box alone shows it
+        both = _on_pairs(cuts.pairs, before, after)
+        entry = exclude_ways(cuts, region, [both], asked.tolerance, is_broken, deadline)
+        if entry is None:
+            return None
+        found |= {cuts.node_key(~pair): entry} if entry["ways"] else {}
+    return found
 
 
 def _by_listing(base: EncodedDomain, j: int, moved: int, output: int, sign: float, tolerance: float) -> Monotone | None:
@@ -165,108 +246,97 @@ def _groups(rows: Floats) -> list[tuple[int, Array]]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Steps(EncodedDomain):
-    """Features with a step of one of them; a row of it is ``(z, t)`` and means two rows of the domain."""
-
-    base: EncodedDomain
-    column: int
-    moved: int
-    """The feature that the step moves."""
-
-    def row(self, z: Floats) -> Array:
-        return z
-
-    def n_points(self, lower: Floats, upper: Floats) -> float:
-        return np.inf  # the step between two doubles is a real number, so doubles are not all of them
-
-    def two_rows(self, row: Array) -> tuple[Array, Array]:
-        """The row at ``z`` and the one at ``z + t e_j``."""
-        z = np.array(row[:-1], dtype=np.float64)
-        low = self.base.row(z)
-        z[self.moved] += float(row[-1])
-        high = low.copy()
-        high[self.column] = self.base.row(z)[self.column]
-        return low, high
+class _Rising(RowPairs):
+    """Pairs of rows that differ in one column, the second with no less of its feature."""
 
     def contains(self, row: Array) -> bool:
-        low, high = self.two_rows(row)
-        first, last = (float(side[self.column]) for side in (low, high))
-        rises = first <= last if self.base.model.encoder.columns[self.column].scale >= 0 else last <= first
-        return rises and self.base.contains(low) and self.base.contains(high)
+        (j,) = self.change.columns
+        first, second = (float(side[j]) for side in self.two_rows(row))
+        rises = first <= second if self.base.model.encoder.columns[j].scale >= 0 else second <= first
+        return rises and super().contains(row)
 
-    def leaf_of(self, row: Array) -> int:
-        """Number of the pair of leaves that the two rows reach; -1 if one of them lies outside the domain."""
-        model = self.base.model
-        first, second = model.apply(np.stack(self.two_rows(row))).tolist()
-        return int(first * model.tree.n_leaves + second) if self.contains(row) else -1
+    @property
+    def row_names(self) -> list[str]:
+        return [*super().row_names, "order"]
 
 
-class _StepCuts(Cuts):
-    """Half-spaces before and after a step. Rounding keeps order: with a positive weight the sum does not fall."""
+class _RisingCuts(PairCuts):
+    """Half-spaces before and after. Rounding keeps order: with a positive weight the sum does not fall."""
 
-    def __init__(self, steps: _Steps) -> None:
-        super().__init__(steps)
-        self.steps = steps
-        self._ordered = []  # pairs of directions, before and after a step, of which the first never has the larger sum
+    def __init__(self, pairs: RowPairs) -> None:
+        super().__init__(pairs)
+        # Directions before and after, whether the second has the opposite sums, and whether sums rise or fall.
+        self._moved: list[tuple[int, int, bool, bool]] = []
+        (j,) = pairs.change.columns
+        moved = pairs.base.model.encoder.features_of_column[j].start
+        second = pairs.second_features
         for key, before in self.directions.items():
-            row = np.frombuffer(key).copy()
-            if row[-1] == 0 and row[steps.moved] != 0:
-                row[-1] = row[steps.moved]
-                after = self.directions.get(row.tobytes())
+            row = np.frombuffer(key)
+            if row[len(second) :].any() or row[moved] == 0:
+                continue
+            weight = np.zeros_like(row)
+            weight[second] = row[: len(second)]
+            for is_opposite, sign in ((False, 1.0), (True, -1.0)):
+                after = self.directions.get((sign * weight + 0.0).tobytes())
                 if after is not None:
-                    self._ordered.append((before, after) if row[-1] > 0 else (after, before))
+                    self._moved.append((before, after, is_opposite, bool(row[moved] > 0)))
 
-    def again(self) -> _StepCuts:
-        base = bind(self.steps.base.model, self.steps.domain).without_missing(self.steps.column)
-        return _StepCuts(_with_steps(base, self.steps.column, self.steps.moved))
+    def again(self) -> _RisingCuts:
+        (j,) = self.pairs.change.columns
+        return _RisingCuts(_rising(bind(self.pairs.base.model, self.pairs.domain).without_missing(j), j))
 
     def sums_contradict(self, sums: dict[int, Interval]) -> bool:
-        pairs = ((sums[a], sums[b]) for a, b in self._ordered if a in sums and b in sums)
-        return any(smaller.low > larger.high for smaller, larger in pairs)
+        for before, after, is_opposite, rises in self._moved:
+            if before in sums and after in sums:
+                first, second = sums[before], _opposite(sums[after]) if is_opposite else sums[after]
+                smaller, larger = (first, second) if rises else (second, first)
+                if smaller.low > larger.high:
+                    return True
+        return False
 
 
-def _with_steps(base: EncodedDomain, j: int, moved: int) -> _Steps:
-    """The domain of ``(z, t)``: both ends of the step lie in the domain of ``z``."""
-    d, tree = len(base.lower), base.model.tree
-    pair = product(_on_steps(tree, np.zeros(tree.n_splits)), _on_steps(tree, tree.weight[:, moved]))
-    model = Model(Encoder.identity([f"z{k}" for k in range(d + 1)]), pair)
-    binds = base.rows[:, moved] != 0
-    end = np.zeros(d + 1)
-    end[[moved, d]] = 1.0
-    before, after = (np.column_stack([base.rows, step]) for step in (np.zeros(len(base.rows)), base.rows[:, moved]))
-    rows, bound = np.vstack([before, after[binds], end]), [*base.bound, *base.bound[binds], base.upper[moved]]
-    longest = np.nextafter(base.upper[moved] - base.lower[moved], np.inf)
-    choices = base.choices
-    if base.readings[j].is_integer:
-        ends, yes = (np.array([[0.0]]), np.array([[longest]])), np.ones(1, dtype=bool)
-        choices = (*choices, Choice(j, slice(d, d + 1), *ends, yes, yes, (None,)))
-    return _Steps(
-        model, base.domain, base.readings, None, np.append(base.lower, 0.0), np.append(base.upper, longest), rows,
-        np.array(bound), np.concatenate([base.soft, base.soft[binds], [True]]), choices, base, j, moved,
-    )  # fmt: skip
+def _opposite(sums: Interval) -> Interval:
+    """Where sums of opposite weights lie."""
+    (low, above), (high, below) = sums
+    return Interval((-high, -below), (-low, -above))
 
 
-def _on_steps(tree: Tree, step: Floats) -> Tree:
-    """The tree on ``(z, t)``, with the weights of ``t``."""
-    return Tree(tree.topology, np.column_stack([tree.weight, step]), tree.bias, np.zeros((tree.n_leaves, 1)))
+def _rising(base: EncodedDomain, j: int) -> _Rising:
+    """The pairs of rows of a domain that differ in one column."""
+    pairs = RowPairs.of(base, Change({j: None}))
+    moved = base.model.encoder.features_of_column[j].start
+    order = np.zeros(len(pairs.lower))
+    order[moved], order[pairs.second_features[moved]] = 1.0, -1.0
+    parts = {"rows": np.vstack([pairs.rows, order]), "bound": np.append(pairs.bound, 0.0)}
+    return _Rising(**(vars(pairs) | parts | {"soft": np.append(pairs.soft, False)}))
 
 
-def _may_fall(lines: list[Line], steps: _Steps, tolerance: float) -> Bools:
-    """Pairs of leaves, before and after a step, whose answers are not known to keep order."""
-    base = steps.base
+def _on_pairs(pairs: RowPairs, before: Line, after: Line) -> tuple[Line, Line]:
+    """The answers of two leaves as functions of a pair of rows."""
+    first, second = np.zeros(len(pairs.lower)), np.zeros(len(pairs.lower))
+    first[: len(before.coef)] = before.coef
+    second[pairs.second_features] = after.coef
+    return before._replace(coef=first), after._replace(coef=second)
+
+
+def _may_fall(lines: list[Line], base: EncodedDomain, moved: int, tolerance: float) -> Bools:
+    """Pairs of leaves, before and after, whose answers are not known to keep order."""
     low, high = (np.array(ends) for ends in zip(*(line_range(line, base.lower, base.upper) for line in lines)))
     falls = high[:, None] - low[None, :] > tolerance
-    # One affine function that rises with the feature keeps order through every rounding, and so does clipping it.
     for a, b in np.argwhere(falls).tolist():
-        before, after = lines[a], lines[b]
-        same = before.value == after.value and np.array_equal(before.coef, after.coef)
-        ordered = before.floor <= after.floor and before.ceiling <= after.ceiling
-        falls[a, b] = not (same and ordered and before.coef[steps.moved] >= 0)
+        falls[a, b] = not _keep_order(lines[a], lines[b], moved)
     return np.asarray(falls.ravel())
 
 
+def _keep_order(before: Line, after: Line, moved: int) -> bool:
+    """Whether the answers are one affine function that rises, which keeps order through every rounding and clip."""
+    same = before.value == after.value and np.array_equal(before.coef, after.coef)
+    ordered = before.floor <= after.floor and before.ceiling <= after.ceiling
+    return same and ordered and bool(before.coef[moved] >= 0)
+
+
 def _conclude(
-    cuts: _StepCuts,
+    cuts: _RisingCuts,
     pairs: Reachability,
     lines: list[Line],
     tolerance: float,
@@ -274,26 +344,26 @@ def _conclude(
     deadline: Deadline,
 ) -> Monotone:
     """For every pair that can be reached or may be: does the answer fall, and by how much at most?"""
-    steps, margin = cuts.steps, 0.0
+    both, margin = cuts.pairs, 0.0
     for pair, verdict in enumerate(pairs.verdicts):
         if verdict.status in ("unreachable", "not asked"):
             continue
         before, after = (lines[leaf] for leaf in divmod(pair, len(lines)))
         if deadline.is_over and (verdict.witness is None or not falls(verdict.witness)):
-            ends = [line_range(line, steps.base.lower, steps.base.upper) for line in (before, after)]
+            ends = [line_range(line, both.base.lower, both.base.upper) for line in (before, after)]
             margin = max(margin, ends[0][1] - ends[1][0])
             continue
         polytope = cuts.polytope(pairs.regions[pair])
-        stepped = after._replace(coef=np.append(after.coef, after.coef[steps.moved]))
-        start = before._replace(coef=np.append(before.coef, 0.0))
-        gap = largest_gap(steps, polytope, start, stepped, enough=tolerance)
+        start, end = _on_pairs(both, before, after)
+        gap = largest_gap(both, polytope, start, end, enough=tolerance)
         if gap.upper <= tolerance:
             continue
-        known = [] if verdict.witness is None else [verdict.witness]
-        row = steps.find_row_near([*known, *gap.points], polytope, falls, verdict.witness)
+        known = [] if verdict.witness is None else [both.encode(verdict.witness)]
+        row = both.find_row_near([*known, *gap.points], polytope, falls, known[0] if known else None)
         if row is not None:
-            low, high = steps.two_rows(row)
-            backwards = float(low[steps.column]) > float(high[steps.column])
+            low, high = both.two_rows(row)
+            (j,) = both.change.columns
+            backwards = float(low[j]) > float(high[j])
             return Monotone("no", *((high, low) if backwards else (low, high)))
         margin = max(margin, gap.upper)
     proofs = {id(verdict.proof): verdict.proof for verdict in pairs.verdicts if verdict.proof is not None}

@@ -105,7 +105,8 @@ def output_bounds(
         for o in range(explored.model.tree.n_outputs)
     ]
     evidence = [Evidence.on(explored.encoded, partial(_claims, explored, o, *pair)) for o, pair in enumerate(ends)]
-    found = AllBounds(OutputBounds(o, *pair, made) for o, (pair, made) in enumerate(zip(ends, evidence)))
+    triples = enumerate(zip(ends, evidence))
+    found = AllBounds(OutputBounds(o, low, high, made) for o, ((low, high), made) in triples)
     found.evidence = Evidence.on(explored.encoded, partial(all_claims, evidence))
     return found
 
