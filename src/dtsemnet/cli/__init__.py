@@ -38,6 +38,7 @@ VERBS = {
     "fit": "dtsemnet.cli.fit",
     "predict": "dtsemnet.cli.predict",
     "evaluate": "dtsemnet.cli.evaluate",
+    "prune": "dtsemnet.cli.prune",
     "show": "dtsemnet.cli.show",
     "explain": "dtsemnet.cli.explain",
     "plot": "dtsemnet.cli.plot",

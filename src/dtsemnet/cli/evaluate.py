@@ -49,6 +49,8 @@ def run(
             f"--target is missing, and {model} does not name its target; name the column with the answers."
         )
     table = loaded.read(data, reading, target=target, weight=weight)
+    if trained := loaded.trained_on(data, table):
+        remark(f"{counted(len(table), 'row')} of the table of the fit, {trained}: new rows are answered less well.")
     score = _score_classes if loaded.model.is_classifier else _score_numbers
     figures = {"model": model, "data": data, "target": target, "rows": len(table)} | score(loaded.model, table)
     if as_json:

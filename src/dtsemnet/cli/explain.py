@@ -39,7 +39,8 @@ def run(
     table = loaded.read(data, reading)
     if row >= len(table):
         raise ValueError(f"--row {row} does not exist: {data} has rows 0 to {len(table) - 1}.")
-    explanation = explain(loaded.model, table.X.iloc[[row]], background=table.X)
+    names = loaded.output_names
+    explanation = explain(loaded.model, table.X.iloc[[row]], background=table.X, output_names=names)
     if as_json:
         print_json({"row": row} | explanation.to_dict())
     else:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dtsemnet.cli.output import ModelArgument, TargetOption, check_output, say, size_of
+from dtsemnet.cli.output import ModelArgument, TargetOption, check_output, print_json, say, size_of, working
 from dtsemnet.cli.table_options import TableOptions, reads_tables
 
 __all__ = ["EXAMPLES", "run"]
@@ -36,6 +36,7 @@ def run(
     ] = False,
     show: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace the page.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
     *,
     reading: TableOptions,
 ) -> None:
@@ -49,12 +50,26 @@ def run(
     from dtsemnet.explorer import to_html
 
     loaded = load(model)
-    X = y = None
+    X, y, rows_are = None, None, ""
     if data is not None:
         table = loaded.read(data, reading, target=target, guess=True)
-        X, y = table.X, table.y
-    to_html(loaded.model, out, X=X, y=y, title=title or model.stem, max_rows=max_rows, separate=separate)
-    say(f"Page written to {out} ({size_of(out)}); open it in a browser.")
+        X, y, rows_are = table.X, table.y, loaded.trained_on(data, table)
+    with working("writing the page"):
+        to_html(
+            loaded.model,
+            out,
+            X=X,
+            y=y,
+            title=title or model.stem,
+            max_rows=max_rows,
+            separate=separate,
+            rows_are=rows_are,
+        )
+    if as_json:
+        n_rows = 0 if X is None else min(len(X), max_rows)
+        print_json({"out": out, "bytes": out.stat().st_size, "rows": n_rows, "target": y is not None})
+    else:
+        say(f"Page written to {out} ({size_of(out)}); open it in a browser.")
     if show:
         import webbrowser
 

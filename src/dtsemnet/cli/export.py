@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import typer
 
-from dtsemnet.cli.output import ModelArgument, check_output, print_json, put, remark, say, size_of
+from dtsemnet.cli.output import ModelArgument, check_output, print_json, put, remark, say, size_of, working
 from dtsemnet.cli.table_options import TableOptions, reads_tables
 
 __all__ = ["EXAMPLES", "FORMS", "Form", "FormName", "run"]
@@ -54,7 +54,7 @@ FORMS: dict[FormName, Form] = {
     "json": Form("to_json", {}, "JSON for other programs"),
     "dot": Form("to_dot", {}, "Graphviz"),
     "smt2": Form("to_smt2", {}, "SMT-LIB, for solvers"),
-    "text": Form("to_text", {}, "rules to read"),
+    "text": Form("to_text", {"leaf_numbers": True}, "rules to read"),
 }
 
 
@@ -94,7 +94,8 @@ def run(
     options = FORMS[to].options | ({} if name is None else {FORMS[to].name: name})
     X = None if data is None else loaded.read(data, reading).X
     export = importlib.import_module("dtsemnet.export")
-    result = getattr(export, FORMS[to].function)(loaded.model, X, **options)
+    with working("writing, and comparing with the tree"):
+        result = getattr(export, FORMS[to].function)(loaded.model, X, **options)
     content, check = str(result), ""  # a text or a drawing is only for reading; a program was checked
     if isinstance(result, export.Artefact):
         content, check = result.content, str(result.report or "not checked, as nothing here can run it")

@@ -192,7 +192,12 @@ def _fit(table: SplitTable, options: dict[str, Any]) -> tuple[Any, dict[str, Any
     start = time.process_time()
     cart.fit(model.transform(train.X), train.y, sample_weight=train.weight)
     cart_seconds = time.process_time() - start
-    ours: dict[str, Any] = {"depth": model.tree.depth, "leaves": model.tree.n_leaves, "cpu_seconds": seconds}
+    ours: dict[str, Any] = {
+        "depth asked for": options["max_depth"],
+        "depth": model.tree.depth,
+        "leaves": model.tree.n_leaves,
+        "cpu_seconds": seconds,
+    }
     theirs: dict[str, Any] = {"depth": int(cart.get_depth()), "leaves": int(cart.get_n_leaves())}
     theirs["cpu_seconds"] = cart_seconds
     for part, rows in (("train", train), ("test", table.test)):
@@ -254,6 +259,14 @@ def _show(table: SplitTable, figures: dict[str, Any], data: Path | None, out: Pa
             lines.append([f"{name}, {part}", number(ours[part][name]), number(cart[part][name])])
     lines.append(["CPU time", *(f"{tree['cpu_seconds']:.2f} s" for tree in (ours, cart))])
     columns(["", "dtsemnet", "CART"], lines, bold=1)
+    asked = ours["depth asked for"]
+    if asked is not None and ours["depth"] < asked:
+        n_leaves = f"{ours['leaves']:,} {'leaf' if ours['leaves'] == 1 else 'leaves'}"
+        say(
+            f"Shrunk: --depth {asked} allows {2**asked:,} leaves, but {n_leaves} at depth {ours['depth']} answered "
+            "rows set aside as well.",
+            style="dim",
+        )
     if linear:
         say("The leaves of dtsemnet are linear models, those of CART constants.", style="dim")
     say()

@@ -54,6 +54,22 @@ class Loaded:
         target = self.document.about.get("target")
         return target if isinstance(target, str) else None
 
+    @property
+    def output_names(self) -> list[str] | None:
+        """The target as the name of the output of a regressor; None for classes, several outputs, or no known name."""
+        named = self.target is not None and not self.model.is_classifier and self.model.tree.n_outputs == 1
+        return [str(self.target)] if named else None
+
+    def trained_on(self, path: Path, rows: ModelRows) -> str:
+        """Say how many rows of a table the tree was trained on, if the table is that of the fit, by name and length."""
+        fit = self.document.about.get("fit")
+        if not isinstance(fit, dict) or fit.get("data") != path.name or not isinstance(fit.get("rows"), dict):
+            return ""
+        train, test = (fit["rows"].get(part) for part in ("train", "test"))
+        if not isinstance(train, int) or not isinstance(test, int) or len(rows) not in (train, train + test):
+            return ""
+        return "training rows" if len(rows) == train else f"{train:,} of them trained on"
+
     def estimator(self) -> Any:
         """Load the estimator that wrote the file; None if none did."""
         import dtsemnet.estimators

@@ -30,6 +30,7 @@ from typing import Annotated, Any, TypeAlias
 import typer
 from rich.console import Console
 from rich.markup import escape
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from dtsemnet.names import printable, printable_json
@@ -55,6 +56,7 @@ __all__ = [
     "say",
     "size_of",
     "terminable",
+    "working",
     "write_picture",
 ]
 
@@ -158,6 +160,29 @@ def terminable() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+@contextmanager
+def working(text: str, *, after: float = 2.0) -> Iterator[None]:
+    """Show on a terminal that work goes on, and for how long already, once it has taken some seconds.
+
+    That is for work whose end cannot be told; a fit has a bar with the time left.
+    """
+    if not sys.stderr.isatty():
+        yield
+        return
+    shown = (SpinnerColumn(), TextColumn(text), TimeElapsedColumn())
+    progress = Progress(*shown, console=_console(stderr=True), transient=True)
+    progress.add_task(text)
+    timer = threading.Timer(after, progress.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()  # if it fires now, what it starts is stopped
+        progress.stop()
 
 
 class _Interrupted(BaseException):

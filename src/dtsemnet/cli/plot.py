@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
-from dtsemnet.cli.output import ModelArgument, TargetOption, check_picture, require, say, size_of, write_picture
+from dtsemnet.cli.output import (
+    ModelArgument,
+    TargetOption,
+    check_picture,
+    print_json,
+    require,
+    say,
+    size_of,
+    write_picture,
+)
 from dtsemnet.cli.table_options import TableOptions, reads_tables
 
 if TYPE_CHECKING:
@@ -43,6 +52,7 @@ def run(
     ] = None,
     dpi: Annotated[int, typer.Option(help="Dots per inch of a PNG.", min=20, max=1200, metavar="N")] = 150,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace the file.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
     *,
     reading: TableOptions,
 ) -> None:
@@ -54,7 +64,10 @@ def run(
     loaded = load(model)
     table = None if data is None else loaded.read(data, reading, target=target, guess=True)
     write_picture(_draw(picture, loaded, table, row, along).figure, out, dpi=dpi)
-    say(f"Picture written to {out} ({size_of(out)}).")
+    if as_json:
+        print_json({"picture": picture, "out": out, "bytes": out.stat().st_size})
+    else:
+        say(f"Picture written to {out} ({size_of(out)}).")
 
 
 def _draw(picture: Picture, loaded: Loaded, table: ModelRows | None, row: int | None, along: Any) -> Any:

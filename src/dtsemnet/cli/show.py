@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dtsemnet.cli.output import ModelArgument, check_output, put, say
+from dtsemnet.cli.output import ModelArgument, check_output, print_json, put, say
 from dtsemnet.cli.table_options import TableOptions, reads_tables
+
+if TYPE_CHECKING:
+    from dtsemnet.cli.models import Loaded
 
 __all__ = ["EXAMPLES", "run"]
 
 EXAMPLES = """
 dtsemnet show model.json
 dtsemnet show model.json --data data.csv
+dtsemnet show model.json --data data.csv --fold 0.05 --max-terms 3
 dtsemnet show model.json --digits 2 --out tree.txt
 """
 
@@ -26,8 +30,24 @@ def run(
         Path | None, typer.Option(help="Table whose rows are counted in each leaf.", metavar="FILE")
     ] = None,
     digits: Annotated[int | None, typer.Option(help="Significant digits.", min=1, max=17, metavar="N")] = None,
+    fold: Annotated[
+        float,
+        typer.Option(
+            help="Leave out terms that move a sum by less than this share of its spread; needs --data.",
+            min=0,
+            max=0.99,
+            metavar="SHARE",
+        ),
+    ] = 0.0,
+    max_terms: Annotated[
+        int | None, typer.Option(help="Terms of a sum that are shown, the largest first.", min=1, metavar="N")
+    ] = None,
+    leaf_numbers: Annotated[
+        bool, typer.Option("--leaf-numbers/--no-leaf-numbers", help="Number the leaves, as the other verbs do.")
+    ] = True,
     out: Annotated[Path | None, typer.Option(help="File to write instead of printing.", metavar="FILE")] = None,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace the file.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print splits and leaves as JSON.")] = False,
     *,
     reading: TableOptions,
 ) -> None:
@@ -42,9 +62,42 @@ def run(
     check_output(out, force=force)
     loaded = load(model)
     X = None if data is None else loaded.read(data, reading).X
-    text = to_text(loaded.model, X) if digits is None else to_text(loaded.model, X, digits=digits)
-    if out is None:
+    text = to_text(
+        loaded.model, X, digits=digits, fold=fold, max_terms=max_terms, leaf_numbers=leaf_numbers,
+        output_names=loaded.output_names,
+    )  # fmt: skip
+    if out is not None:
+        write_atomically(out, text + "\n")
+    if as_json:
+        print_json(_figures(loaded, X, text) | ({"out": out} if out else {}))
+    elif out is None:
         put(text)
     else:
-        write_atomically(out, text + "\n")
         say(f"Text written to {out}.")
+
+
+def _figures(loaded: Loaded, X: Any, text: str) -> dict[str, Any]:
+    """The tree as plain values: its splits in raw columns, its leaves, and the text."""
+    from dtsemnet.tree import LeafSurvey, ReadableView
+
+    view = ReadableView.of(loaded.model)
+    tree, labels = view.tree, view.labels
+    count = None if X is None else LeafSurvey.of(loaded.model, X).count
+
+    def terms(weight: Any) -> dict[str, float]:
+        return {labels[k]: float(weight[k]) for k in weight.nonzero()[0]}
+
+    splits = [
+        {"split": i, "terms": terms(tree.weight[i]), "constant": tree.bias[i]}
+        | {side: int(child) if child >= 0 else f"leaf {~child}" for side, child in zip(("no", "yes"), children)}
+        for i, children in enumerate(tree.topology.children.tolist())
+    ]
+    leaves: list[dict[str, Any]] = []
+    for leaf, value in enumerate(tree.value.tolist()):
+        answer: dict[str, Any] = {"value": value}
+        if tree.class_names is not None:
+            answer = {"answer": tree.class_names[tree.leaf_class[leaf]], "shares": value}
+        elif tree.coef is not None:
+            answer["terms"] = [terms(coef) for coef in tree.coef[leaf]]
+        leaves.append({"leaf": leaf} | answer | ({} if count is None else {"rows": int(count[leaf])}))
+    return {"target": loaded.target, "splits": splits, "leaves": leaves, "text": text}

@@ -18,6 +18,7 @@ from dtsemnet.cli.output import (
     remark,
     say,
     size_of,
+    working,
 )
 from dtsemnet.cli.table_options import TableOptions, reads_tables
 
@@ -138,12 +139,13 @@ def run(
             time_limit=time_limit,
         )  # fmt: skip
         return
-    report = audit(
-        content, domain, X, y, epsilon=epsilon or (), norm=norm, never_output=classes,
-        monotone_in=[_column(content, name, "--monotone").name for name in monotone or ()],
-        independent_of=[_change(content, text) for text in independent or ()],
-        output=None if output is None else _label(content, output, "--output"), time_limit=time_limit,
-    )  # fmt: skip
+    with working(f"proving, at most {time_limit:g} s a question"):
+        report = audit(
+            content, domain, X, y, epsilon=epsilon or (), norm=norm, never_output=classes,
+            monotone_in=[_column(content, name, "--monotone").name for name in monotone or ()],
+            independent_of=[_change(content, text) for text in independent or ()],
+            output=None if output is None else _label(content, output, "--output"), time_limit=time_limit,
+        )  # fmt: skip
     if out is not None:
         write_atomically(out, report.to_markdown())
     if page is not None:
@@ -152,9 +154,9 @@ def run(
         X, y = (None, None) if table is None else (table.X, table.y)
         to_html(content, page, X=X, y=y, title=model.stem, proofs=report)
     if as_json:
-        print_json(_figures(model, report))
+        print_json(_figures(model, report, loaded.output_names))
     else:
-        _show(model, report)
+        _show(model, report, loaded.output_names)
         for path, what in ((out, "Report"), (page, "Page")):
             if path is not None:
                 say(f"{what} written to {path} ({size_of(path)}).")
@@ -257,12 +259,12 @@ def _some_rows(table: Any, max_rows: int) -> tuple[Any, Any]:
     return table.X.iloc[chosen], None if table.y is None else table.y[chosen]
 
 
-def _names(report: Report) -> list[str]:
-    labels = report.model.class_names
+def _names(report: Report, names: Sequence[str] | None) -> list[str]:
+    labels = report.model.class_names or names
     return [str(bounds.output if labels is None else labels[bounds.output]) for bounds in report.outputs]
 
 
-def _figures(model: Path, report: Report) -> dict[str, Any]:
+def _figures(model: Path, report: Report, names: Sequence[str] | None) -> dict[str, Any]:
     leaves = report.leaves
     return {
         "model": model,
@@ -272,7 +274,7 @@ def _figures(model: Path, report: Report) -> dict[str, Any]:
         "outputs": [
             {"output": name, "least": bounds.minimum.attained, "largest": bounds.maximum.attained}
             | {"never below": bounds.minimum.certified, "never above": bounds.maximum.certified}
-            for name, bounds in zip(_names(report), report.outputs)
+            for name, bounds in zip(_names(report, names), report.outputs)
         ],
         "robustness": [
             {"epsilon": rows.epsilon, "rows": len(rows.status), "share": rows.share}
@@ -288,7 +290,7 @@ def _figures(model: Path, report: Report) -> dict[str, Any]:
     }
 
 
-def _show(model: Path, report: Report) -> None:
+def _show(model: Path, report: Report, names: Sequence[str] | None) -> None:
     from dtsemnet.verify.proof.wording import end_text
 
     say(f"{model}: {report.leaves}")
@@ -308,7 +310,7 @@ def _show(model: Path, report: Report) -> None:
         rows = [[*verdict, *ends[:2]] for verdict, ends in zip(verdicts, ends_of_outputs)]
         columns(["class", "can come out", "probability from", "to"], rows)
     else:
-        rows = [[name, *ends] for name, ends in zip(_names(report), ends_of_outputs)]
+        rows = [[name, *ends] for name, ends in zip(_names(report, names), ends_of_outputs)]
         columns(["output", "least", "largest", "never below", "never above"], rows)
     if report.certified or report.statements or report.flips:
         say()

@@ -1,13 +1,15 @@
-"""The path of trees that cost-complexity pruning passes, for estimators with ``ccp_alpha``."""
+"""Smaller trees, for estimators with ``ccp_alpha``: the path that pruning passes, and pruning after the fit."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from dtsemnet.estimators.base import TreeEstimator
-from dtsemnet.fit.data import Scaling
+from dtsemnet.estimators.persistence import check_parameters
+from dtsemnet.fit.data import Sample, Scaling
 from dtsemnet.fit.pruning import PruningPath, pruning_path
 from dtsemnet.fit.tasks import OurTask
 
@@ -40,9 +42,56 @@ class PrunableEstimator(TreeEstimator):
         (1, True)
         """
         whole = clone(self).set_params(ccp_alpha=0.0, max_leaf_nodes=None).fit(X, y, sample_weight)
-        sample = whole._sample(whole._encoded(X), y, sample_weight)
-        encoder, tree = whole.model_.encoder, whole.tree_
-        data = whole._training_data(sample, None, encoder, Scaling.of(sample))
-        task = whole._task(data, tree)
+        task, sample = whole._pruning_task(X, y, sample_weight)
+        return pruning_path(whole.tree_, sample, task.costs())
+
+    def prune(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        min_samples_leaf: float = 1,
+        max_leaf_nodes: int | None = None,
+        ccp_alpha: float = 0.0,
+    ) -> Self:
+        """Make the fitted tree smaller; the splits that stay do not change, the leaves are fitted to the rows anew.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Rows that say what a split is worth, best those of the fit. Leaves that none of them reaches go.
+        min_samples_leaf, max_leaf_nodes, ccp_alpha
+            As in ``fit``; also set as parameters of the estimator.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from dtsemnet import DTSemNetClassifier
+        >>> from sklearn.datasets import load_iris
+        >>> X, y = load_iris(return_X_y=True)
+        >>> fitted = DTSemNetClassifier(max_depth=3, effort=0, n_init=1, random_state=0).fit(X, y)
+        >>> fitted.prune(X, y, max_leaf_nodes=2).get_n_leaves()
+        2
+        """
+        check_is_fitted(self, "model_")
+        self.set_params(min_samples_leaf=min_samples_leaf, max_leaf_nodes=max_leaf_nodes, ccp_alpha=ccp_alpha)
+        check_parameters(self)
+        task, sample = self._pruning_task(X, y, sample_weight)
+        tree = task.fill(task.pruned(self.tree_, sample), None, sample, None).tree
+        if not tree.n_splits:
+            self._probability = None  # one leaf has no margins: its shares say all
+        self._cross_fit = None  # what other rows said of the larger tree
+        self._set_fitted(self.model_.encoder, tree, task.data)
+        return self
+
+    def _pruning_task(self, X: Any, y: Any, sample_weight: Any) -> tuple[OurTask[Any], Sample]:
+        """The task of the fitted tree, and the rows that judge its splits."""
+        sample = self._sample(self._encoded(X), y, sample_weight)
+        data = self._training_data(sample, None, self.model_.encoder, Scaling.of(sample))
+        task = self._task(data, self.tree_)
         assert isinstance(task, OurTask)
-        return pruning_path(tree, sample, task.costs())
+        return task, sample

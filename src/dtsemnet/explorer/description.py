@@ -22,7 +22,8 @@ It has these fields. Arrays are written by :func:`pack`.
 ``squash``      null, or ``low`` and ``high`` of the :class:`~dtsemnet.tree.TanhScale` behind the leaves
 ``rows``        null without X; ``given``, the number of rows in X; ``number``, the positions of those that are
                 embedded; ``column``, their columns; ``target``, their class codes or targets, or null
-``leaves``      null without X; ``count``, the rows of each leaf; for regressors ``level``, their mean prediction;
+``leaves``      null without X; ``count``, the rows of each leaf; ``are``, what the rows are to the tree, if that is
+                known; for regressors ``level``, their mean prediction;
                 with y ``mix``, their classes counted, and ``right``, the rows predicted right, or ``error``, the
                 root mean squared error of each output, and ``target``, the mean of y. A leaf without rows has null
 ``image``       null, or ``shape`` and ``mean``, the mean picture of each leaf (null without X)
@@ -105,8 +106,8 @@ class GivenRows:
     {'count': [1, 2], 'level': [[10.0], [20.0]], 'error': [[0.0], [1.4142135623730951]], 'target': [[10.0], [21.0]]}
     """
 
-    def __init__(self, model: Model, X: Any, y: Any = None) -> None:
-        self.model = model
+    def __init__(self, model: Model, X: Any, y: Any = None, rows_are: str = "") -> None:
+        self.model, self.rows_are = model, rows_are
         self.survey = LeafSurvey.of(model, X, y)
         if not self.survey.n_rows:
             raise ValueError("X must hold at least one row, got none; leave X out for a page without rows.")
@@ -130,6 +131,8 @@ class GivenRows:
         """Describe the leaves by all rows: counts, and the metrics that y allows."""
         survey = self.survey
         described: dict[str, Any] = {"count": survey.count.tolist()}
+        if self.rows_are:
+            described["are"] = self.rows_are
         if survey.class_count is not None and survey.n_correct is not None:
             described |= {"mix": survey.class_count.tolist(), "right": survey.n_correct.tolist()}
         if survey.mean_prediction is not None:

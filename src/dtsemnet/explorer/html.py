@@ -50,6 +50,7 @@ def to_html(
     image_shape: tuple[int, int] | None = None,
     proofs: Any = None,
     separate: bool = False,
+    rows_are: str = "",
 ) -> Path:
     """Write a page that shows a tree and answers what-if questions exactly as the tree does.
 
@@ -78,6 +79,10 @@ def to_html(
         Write script and style as files of their own beside the page, with its name and the endings ``.js`` and
         ``.css``, for a server whose Content-Security-Policy allows scripts only as files (``script-src 'self'``).
 
+    rows_are : str, optional
+        What X is to the tree, such as "training rows" or "142 of them trained on"; the page says it beside the
+        accuracy.
+
     Returns
     -------
     Path
@@ -105,7 +110,7 @@ def to_html(
     shape = None if image_shape is None else _check_shape(image_shape, model)
     if proofs is not None and proofs.model.fingerprint() != model.fingerprint():
         raise ValueError("proofs belong to another tree; pass audit(tree, ...) of the tree that is shown.")
-    rows = None if X is None else GivenRows(model, X, y)
+    rows = None if X is None else GivenRows(model, X, y, rows_are)
     n_leaves = model.tree.n_leaves
     heading = f"Decision tree, {n_leaves} {'leaf' if n_leaves == 1 else 'leaves'}" if title is None else str(title)
     description = describe(model, rows, title=heading, max_rows=max_rows, image_shape=shape, proofs=proofs)

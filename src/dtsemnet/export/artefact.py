@@ -137,10 +137,16 @@ class CheckReport:
     """Largest difference of outputs among rows in the same leaf."""
 
     def __str__(self) -> str:
-        near = f", {self.n_near} on the other side of a split within rounding" if self.n_near else ""
-        beyond = f", {self.n_beyond} beyond the range of its numbers" if self.n_beyond else ""
-        size = f", outputs within {self.largest_difference:.2g}" if self.largest_difference else ""
-        return f"agrees on {self.n_rows:,} rows{near}{beyond}{size}"
+        text = f"agrees on {self.n_rows:,} rows"
+        if self.n_near:
+            lie = "1 of them lies" if self.n_near == 1 else f"{self.n_near:,} of them lie"
+            text += f" ({lie} so near to a split that rounding may take its other side)"
+        if self.largest_difference:
+            text += f", outputs within {self.largest_difference:.2g}"
+        if self.n_beyond:
+            rows = "row with numbers" if self.n_beyond == 1 else "rows with numbers"
+            text += f"; {self.n_beyond:,} more {rows} too large or too small for it left out"
+        return text
 
 
 def check_export(

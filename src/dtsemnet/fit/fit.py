@@ -99,6 +99,9 @@ def fit(task: Task[Any, Any], rng: np.random.Generator, watch: Watch | None = No
         for number, fold in enumerate(folds):
             stage = Stage(task, f"fold {number + 1} plan", fold.train, fold.held, bar, interrupted)
             starts = [entrant.start(stage, number) for entrant in entrants if not interrupted.is_set()]
+            if bar is not None:
+                costs = [start.n_epochs for start in starts if start.setting is not None]
+                bar.expect(sum(costs) * (len(folds) - number) + (1 + LAST_SHARE) * max(costs, default=0))
             _run(stage, starts, pauses=len(folds) == 1)
             if interrupted.is_set() and before is not None:  # the trees of the fold before were not cut short
                 best, tree = before
@@ -126,6 +129,8 @@ def fit(task: Task[Any, Any], rng: np.random.Generator, watch: Watch | None = No
         if is_trained and len(folds) == 1:
             last = train_on(*best.best_of_folds(), seed, bar, interrupted)
             return _told(best.finished(last, task.data.sample, folds), interrupted)
+        if bar is not None:
+            bar.expect((1 + LAST_SHARE) * best.epochs)
         last = best.anew(folds, entrants, bar, interrupted)
         if is_trained and not interrupted.is_set():
             # Training from the beginning can fail. Then the best tree of the folds, trained on, is clearly better.
@@ -185,6 +190,11 @@ class Entrant:
     def loss(self) -> float:
         """Mean loss so far."""
         return self.judged.mean
+
+    @property
+    def epochs(self) -> int:
+        """Epochs of its last training; 0 if it is not trained."""
+        return 0 if self.current is None or self.plan.setting is None else self.current.n_epochs
 
     @property
     def candidate(self) -> Candidate:

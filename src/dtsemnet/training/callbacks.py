@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from dtsemnet.training.engine import ClassEngine, Engine, Rows, Step, TreeEngine
 
@@ -104,9 +104,10 @@ class Callback:
 
 
 class ProgressBar(Progress):
-    """A display on standard error with one line per run: epochs, loss, time left.
+    """A display on standard error: one line for the whole fit, one line per run; epochs, loss, time left.
 
-    Runs may be in several threads. Enter the display, and give each run the callback that shows it.
+    Runs may be in several threads. Enter the display, say how many epochs are to be expected, and give each run the
+    callback that shows it.
 
     Examples
     --------
@@ -118,11 +119,25 @@ class ProgressBar(Progress):
         super().__init__(
             TextColumn("{task.description}"),
             BarColumn(),
-            TextColumn("epoch {task.completed}/{task.total}"),
+            TextColumn("epoch {task.completed:,.0f}/{task.total:,.0f}"),
             TextColumn("{task.fields[figures]}"),
             TimeRemainingColumn(),
             console=console or Console(stderr=True),
         )
+        self._whole: TaskID | None = None
+
+    def expect(self, n_epochs: float) -> None:
+        """Say how many epochs are still to come, all runs together; what was expected before is forgotten."""
+        if self._whole is None:
+            self._whole = self.add_task("whole fit", total=n_epochs, figures="")
+        else:
+            done = next(task.completed for task in self.tasks if task.id == self._whole)
+            self.update(self._whole, total=done + n_epochs)
+
+    def epoch_ended(self) -> None:
+        """Count an epoch of any run."""
+        if self._whole is not None:
+            self.advance(self._whole)
 
     def run(self, title: str, *, stays: bool = True) -> Callback:
         """Make the callback that shows one run under ``title``; its line ``stays`` when the run has ended, or goes."""
@@ -132,7 +147,7 @@ class ProgressBar(Progress):
 class _Line(Callback):
     """One line of the display."""
 
-    def __init__(self, progress: Progress, title: str, stays: bool) -> None:
+    def __init__(self, progress: ProgressBar, title: str, stays: bool) -> None:
         self.progress, self.title, self.stays = progress, title, stays
 
     def on_start(self, context: Context) -> None:
@@ -143,6 +158,7 @@ class _Line(Callback):
         last = context.last
         figures = f"loss {last.loss:.4g}" + ("" if last.monitor is None else f", validation {last.monitor:.4g}")
         self.progress.update(self.task, completed=len(context.history), figures=figures)
+        self.progress.epoch_ended()
 
     def on_end(self, context: Context) -> None:
         if not self.stays:

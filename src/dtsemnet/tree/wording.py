@@ -179,7 +179,8 @@ def write_sum(
 def fit_condition(view: ReadableView, weight: Floats, bias: float, size: Floats, fits: Fits) -> str:
     """Write a split in little room: ``w . x > -b``, divided by the weight of its largest term.
 
-    The terms that move the sum most, by ``size``, are written first, as many as fit, the rest as an ellipsis.
+    The terms that move the sum most, by ``size``, are written first, as many as fit. If some do not, an ellipsis stands
+    for the rest, the constant included: beside a part of the sum a threshold would only mislead.
 
     Examples
     --------
@@ -188,7 +189,7 @@ def fit_condition(view: ReadableView, weight: Floats, bias: float, size: Floats,
     >>> tree = Tree(Topology.complete(1), [weight], [-3.0], [[0], [1]], feature_names=["age", "height", "long name"])
     >>> view = ReadableView.of(tree)
     >>> fit_condition(view, weight, -3.0, weight, lambda text: len(text) <= 24)
-    'age − 0.5 height … > 1.5'
+    'age − 0.5 height … > 0'
     >>> fit_condition(view, np.array([-2.0, 0.0, 0.0]), 3.0, weight, lambda text: True)
     'age < 1.5'
     """
@@ -204,15 +205,16 @@ def fit_condition(view: ReadableView, weight: Floats, bias: float, size: Floats,
     lead = float(weight[used[0]])
     with np.errstate(over="ignore"):
         weight, threshold = weight / lead, float(np.float64(-bias) / lead)
-    ending = f" {'>' if lead > 0 else '<'} {display_number(threshold)}"
+    sign = ">" if lead > 0 else "<"
+    ending, cut = f" {sign} {display_number(threshold)}", f" … {sign} 0"
     terms = [view.features[j].term for j in used]
-    start = shorten(terms[0], lambda term: fits(f"{term} …{ending}")).removesuffix("…")
-    best, text = f"{start} …{ending}" if start else "score > 0", ""
+    start = shorten(terms[0], lambda term: fits(f"{term}{cut}")).removesuffix("…")
+    best, text = f"{start}{cut}" if start else "score > 0", ""
     for k, (j, term) in enumerate(zip(used, terms)):
         factor = float(weight[j])
         part = _term(factor, display_number(abs(factor), 2), term, first=not k, minus=MINUS)
         text = f"{text} {part}" if k else part
-        whole = text + (" …" if k < len(used) - 1 else "") + ending
+        whole = text + (cut if k < len(used) - 1 else ending)
         if not fits(whole):
             break
         best = whole

@@ -141,7 +141,22 @@ def test_distance_is_euclidean_in_standard_deviations():
     assert (second.change, second.deviations, second.seen) == pytest.approx((-7 / 4, -7 / 4, True))
     assert [flip.column for flip in step.nearest] == ["x0", "x1"]
     near = explain(tree, [9.0, 9.0], background=background)
-    assert "no only outside the background, if x0 <= -12" in str(near)
+    assert "no column turns this alone within the range of the rows" in str(near)
+    assert "x0 <= -12" not in str(near)
+    assert [flip.seen for flip in near.path[0].flips] == [False, False]
+
+
+def test_an_explanation_says_which_columns_pushed_and_which_pulled():
+    tree = Tree(Topology.complete(1), [[2.0, -1.0, 0.0]], [-3.0], [[0.0], [1.0]], feature_names=["age", "dose", "more"])
+    background = np.array([[5.0, 1.0, 7.0], [7.0, 3.0, 9.0]])
+    (step,) = explain(tree, [9.0, 4.0, 0.0], background=background).path
+    assert [(push.column, push.amount) for push in step.pushes] == [("age", 6.0), ("dose", -2.0)]
+    assert "towards yes: age = 9 (+6); against: dose = 4 (-2)" in str(
+        explain(tree, [9.0, 4.0, 0.0], background=background)
+    )
+    named = explain(tree, [9.0, 4.0, 0.0], output_names=["risk"])
+    assert str(named).startswith("risk: 1  (leaf 1)")
+    assert named.path[0].pushes == named.path[0].terms
 
 
 def test_rows_come_in_every_form():

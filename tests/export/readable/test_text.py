@@ -200,7 +200,7 @@ def test_named_outputs_have_lines_of_their_own():
         "├─ yes: thrust = 0.5 x0 - 1",
         "│       turn = 4  [1 row]",
         "└─ no:  thrust = x0 + 2 x1",
-        "        turn = 3 x1 + 1  [0 rows]",
+        "        turn = 3 x1 + 1  [no rows]",
     ]
     assert to_text(tree).split("\n")[1:] == ["├─ yes: (0.5 x0 - 1, 4)", "└─ no:  (x0 + 2 x1, 3 x1 + 1)"]
     with pytest.raises(ValueError, match="output_names must name 2 outputs, got \\['thrust'\\]"):

@@ -233,14 +233,15 @@ export class Facts {
     }
     const n = this.rows(layout.root);
     if (model.leaves === null || n === null) return parts.join(" \u00b7 ");
-    const { right, error } = model.leaves;
+    const { right, error, are } = model.leaves;
+    const rows = plural(n, "row") + (are ? ` (${are})` : "");
     if (right) {
       const share = right.reduce((sum, rows) => sum + rows, 0) / n;
-      parts.push(`accuracy ${percentText(share)} on ${plural(n, "row")}`);
+      parts.push(`accuracy ${percentText(share)} on ${rows}`);
     } else if (error) {
       const errors = this.#rmse(model.leaves.count, error, n).map((value) => numberText(value));
-      parts.push(`RMSE ${errors.join(", ")} on ${plural(n, "row")}`);
-    } else parts.push(plural(n, "row"));
+      parts.push(`RMSE ${errors.join(", ")} on ${rows}`);
+    } else parts.push(rows);
     return parts.join(" \u00b7 ");
   }
 

@@ -37,6 +37,7 @@
  *
  * @typedef {object} Leaves
  * @property {number[]} count
+ * @property {string} [are]  what the rows are to the tree
  * @property {(number[] | null)[]} [level]
  * @property {number[][]} [mix]
  * @property {number[]} [right]

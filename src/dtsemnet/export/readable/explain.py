@@ -38,7 +38,7 @@ _WIDTH = 100
 _TRIES = 60  # doublings of a last bit: from one rounding error to all of a double's digits
 
 
-def explain(tree: Any, x: Any, *, background: Any = None) -> Explanation:
+def explain(tree: Any, x: Any, *, background: Any = None, output_names: Sequence[str] | None = None) -> Explanation:
     """Explain the prediction for one row.
 
     Parameters
@@ -49,7 +49,10 @@ def explain(tree: Any, x: Any, *, background: Any = None) -> Explanation:
     background : array_like or data frame, optional
         Rows to compare with, such as the training rows. Attributions then give the difference to a row that holds
         the mean of each column, distances are measured in standard deviations, and the text lists first what needs
-        the smallest change in them. Without it, attributions start at 0.
+        the smallest change in them; a change that leads beyond all of them is named as such. Without it, attributions
+        start at 0.
+    output_names : sequence of str, optional
+        Names of the outputs of a regressor.
 
     Returns
     -------
@@ -67,6 +70,7 @@ def explain(tree: Any, x: Any, *, background: Any = None) -> Explanation:
     <BLANKLINE>
     1. 2 age - dose - 3 > 0 ?
        score 5: yes
+       towards yes: age = 6 (+12); against: dose = 4 (-4)
        no if age <= 3.5 or dose >= 9
     <BLANKLINE>
     leaf 1 adds up
@@ -82,10 +86,12 @@ def explain(tree: Any, x: Any, *, background: Any = None) -> Explanation:
     if rows is not None and not len(rows):
         raise ValueError("background must hold at least one row, got none.")
     with np.errstate(over="ignore", invalid="ignore"):  # a term may overflow where the model does not
-        return _explain(view, row, rows)
+        return _explain(view, row, rows, tuple(output_names or ()))
 
 
-def _explain(view: ReadableView, row: Array, background: Floats | None) -> Explanation:
+def _explain(
+    view: ReadableView, row: Array, background: Floats | None, names_of_outputs: tuple[str, ...]
+) -> Explanation:
     model, shown = view.model, view.tree
     leaf, prediction = int(model.apply(row)[0]), model.predict(row)[0]
     case = _Case(view, row, background)
@@ -100,6 +106,7 @@ def _explain(view: ReadableView, row: Array, background: Floats | None) -> Expla
         outputs=tuple(case.attribution(leaf, output) for output in range(n_sums)),
         remark=view.remark,
         compared=background is not None,
+        output_names=names_of_outputs,
     )
 
 
@@ -149,6 +156,9 @@ class Step:
     bias: float
     terms: tuple[Contribution, ...]
     """What each column adds to the score; with the bias they sum to it, to rounding."""
+    pushes: tuple[Contribution, ...]
+    """The same against the mean of the background: what the row has of each column that other rows have not. Without a
+    background, ``terms``."""
     flips: tuple[Flip, ...]
     """For each column that can turn the answer alone, how."""
     distance: float | None
@@ -205,6 +215,8 @@ class Explanation:
     """How outputs are mapped to predictions, if they are."""
     compared: bool
     """Whether a background was given."""
+    output_names: tuple[str, ...] = ()
+    """Names of the outputs of a regressor; empty if they have none."""
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain dicts, lists and values, as JSON wants them."""
@@ -214,7 +226,7 @@ class Explanation:
         return plain
 
     def __str__(self) -> str:
-        lines = [f"prediction: {_value(self.prediction)}  (leaf {self.leaf})", ""]
+        lines = [f"{self._name}: {_value(self.prediction)}  (leaf {self.leaf})", ""]
         for number, step in enumerate(self.path, start=1):
             lines += [*_step_lines(number, step), ""]
         if self.classes != self.shares:
@@ -225,6 +237,11 @@ class Explanation:
             name = f"output {number} of leaf {self.leaf}" if len(self.outputs) > 1 else f"leaf {self.leaf}"
             lines += [*([""] if number else []), *_output_lines(name, output, self.compared)]
         return "\n".join([*lines, *([self.remark] if self.remark else [])])
+
+    @property
+    def _name(self) -> str:
+        """What is predicted."""
+        return ", ".join(map(printable, self.output_names)) or "prediction"
 
     def _repr_html_(self) -> str:
         """Show the path and the sums as tables, for notebooks."""
@@ -268,9 +285,10 @@ class _Case:
             length = math.hypot(*(weight * self.spread).tolist())
             distance = abs(score) / length if length > 0 else None
         terms = self.contributions(weight, np.zeros(len(weight)))
+        pushes = self.contributions(weight, self.mean)
         flips = {**self.numbers(split, score), **self.categories(split, score)}
         ordered = tuple(flips[column] for column in sorted(flips))
-        return Step(split, " ".join(question.parts), score, score > 0, bias, terms, ordered, distance)
+        return Step(split, " ".join(question.parts), score, score > 0, bias, terms, pushes, ordered, distance)
 
     def contributions(self, weight: Floats, mean: Floats) -> tuple[Contribution, ...]:
         """Give what each column with a weight adds, features of one column together."""
@@ -381,18 +399,37 @@ def _step_lines(number: int, step: Step) -> list[str]:
     away = "" if step.distance is None else f", {number_text(step.distance, 2)} standard deviations from the boundary"
     answer = f"   score {_number(step.score)}: {'yes' if step.yes else 'no'}{away}"
     question = re.split(r" (?=[+-] )", f"{step.question} ?")  # a long sum is broken before a sign
-    return [*break_line(f"{number}. ", "     ", question, _WIDTH), answer, f"   {_nearest(step)}"]
+    pushes = [f"   {_pushes(step)}"] if len(step.pushes) > 1 else []
+    return [*break_line(f"{number}. ", "     ", question, _WIDTH), answer, *pushes, f"   {_nearest(step)}"]
+
+
+def _pushes(step: Step) -> str:
+    """Say which columns pushed the row to the branch it took, and which ones pulled back, the strongest first."""
+    sign = 1.0 if step.yes else -1.0
+    order = sorted(step.pushes, key=lambda push: -abs(push.amount))
+    largest = abs(order[0].amount)
+    sides: list[str] = []
+    for word, side in (("towards " + ("yes" if step.yes else "no"), sign), ("against", -sign)):
+        strong = [push for push in order if push.amount * side > 0.01 * largest][:_FLIPS]
+        if strong:
+            named = (f"{printable(p.column)} = {_value(p.value)} ({_signed(p.amount)})" for p in strong)
+            sides.append(f"{word}: {', '.join(named)}")
+    return "; ".join(sides)
+
+
+def _signed(number: float) -> str:
+    return f"{'+' if number > 0 else ''}{number_text(number, 2)}"
 
 
 def _nearest(step: Step) -> str:
-    """Say what would turn the answer, values that the background holds if there are any."""
+    """Say what would turn the answer; a value beyond all of the background is no help, and is left to ``flips``."""
     flips = step.nearest
     near = [flip.text for flip in flips if flip.seen is not False][:_FLIPS]
     answer = "no" if step.yes else "yes"
     if near:
         return f"{answer} if {' or '.join(near)}"
     if flips:
-        return f"{answer} only outside the background, if {flips[0].text}"
+        return "no column turns this alone within the range of the rows"
     return "no column can turn this alone"
 
 

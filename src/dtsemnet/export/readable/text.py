@@ -57,6 +57,7 @@ def to_text(
     max_terms: int | None = None,
     width: int | None = 100,
     output_names: Sequence[str] | None = None,
+    leaf_numbers: bool = False,
 ) -> str:
     """Write a tree as text that a person can follow.
 
@@ -79,6 +80,8 @@ def to_text(
         Longer lines are broken before a term; None leaves them.
     output_names : sequence of str, optional
         Names of the outputs of a regressor, each of which then has a line of its own at every leaf.
+    leaf_numbers : bool, default=False
+        Number the leaves from the left (which is from the bottom), as ``apply``, explanations and proofs refer to them.
 
     Returns
     -------
@@ -100,8 +103,8 @@ def to_text(
     length - 0.5 width + 0.25 > 0 ?
     ├─ yes: long (80 %)  [3 rows]
     └─ no:  width < 0.5 ?
-            ├─ yes: long (100 %)  [0 rows]
-            └─ no:  short (100 %)  [0 rows]
+            ├─ yes: long (100 %)  [no rows]
+            └─ no:  short (100 %)  [no rows]
     <BLANKLINE>
     3 digits: all 3 rows reach the same leaf as in the tree.
     """
@@ -118,7 +121,7 @@ def to_text(
             raise ValueError("output_names is for a regressor; the classes of this tree have names.")
         if isinstance(output_names, str) or len(output_names) != view.tree.n_outputs:
             raise ValueError(f"output_names must name {view.tree.n_outputs} outputs, got {output_names!r}.")
-    printed = _Printer(view, X, digits, float(fold), max_terms, output_names).run()
+    printed = _Printer(view, X, digits, float(fold), max_terms, output_names, leaf_numbers).run()
     notes = _notes(printed)
     return "\n".join([*_lines(printed, width), *([""] if notes else []), *notes])
 
@@ -225,9 +228,10 @@ class _Printer:
         fold: float,
         max_terms: int | None,
         names: Sequence[str] | None,
+        leaf_numbers: bool,
     ) -> None:
         self.view, self.tree, self.digits, self.fold, self.max_terms = view, view.tree, digits, fold, max_terms
-        self.names = names
+        self.names, self.leaf_numbers = names, leaf_numbers
         self.used: list[int] = []
         self.n_folded = self.n_terms = 0
         self.rows: Floats | None = None
@@ -294,9 +298,11 @@ class _Printer:
             lines = [_together(outputs)]
             if self.names is not None:  # each output on a line of its own
                 lines = [[f"{printable(name)} = {parts[0]}", *parts[1:]] for name, parts in zip(self.names, outputs)]
+        if self.leaf_numbers:
+            lines[0][0] = f"leaf {leaf}: {lines[0][0]}"
         if self.rows is not None:
             n_rows = int(self.start[leaf + 1] - self.start[leaf])
-            lines[-1].append(f" [{n_rows} row{'' if n_rows == 1 else 's'}]")
+            lines[-1].append(f" [{n_rows} row{'' if n_rows == 1 else 's'}]" if n_rows else " [no rows]")
         return [tuple(parts) for parts in lines]
 
     def output_parts(self, leaf: int, output: int, sums: list[list[Sum]]) -> list[str]:
