@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from dtsemnet.fit.data import Sample, Scaling, TrainingData, merge
 from dtsemnet.fit.leaves import (
     LeafFit,
+    RidgeRows,
     class_error,
     constant_tree,
     count_classes,
@@ -81,7 +82,7 @@ def test_ridge_paths_solve_the_normal_equations_of_each_leaf():
     sample = merge(X, y, weight)
     scaling = Scaling.of(sample)
     tree = Tree(Topology.complete(1), [[1.0, 0.5]], [0.1], [[0.0], [0.0]])
-    ((_, found),) = ridge_paths(tree, sample, scaling, [LeafFit(False, 2.0)], linear=True)
+    ((_, found),) = ridge_paths(tree, RidgeRows(sample, scaling), [LeafFit(False, 2.0)], linear=True)
     rows = np.column_stack([scaling.apply(sample, np.float64), np.ones(80)])
     common = np.linalg.solve(
         rows.T * sample.weight @ rows + 1e-3 * np.eye(3), rows.T * sample.weight @ sample.y
@@ -100,7 +101,7 @@ def test_errors_on_rows_left_out_are_those_of_fits_without_them():
     sample = merge(X, y, np.ones(12))
     scaling = Scaling.of(sample)
     tree = Tree(Topology([]), np.empty((0, 2)), [], [[0.0]])
-    ((left_out, _),) = ridge_paths(tree, sample, scaling, [LeafFit(False, 2.0)], linear=True)
+    ((left_out, _),) = ridge_paths(tree, RidgeRows(sample, scaling), [LeafFit(False, 2.0)], linear=True)
     rows = np.column_stack([scaling.apply(sample, np.float64), np.ones(12)])
     common = np.linalg.solve(rows.T @ rows + 1e-3 * np.eye(3), rows.T @ sample.y)
     errors = []
@@ -116,6 +117,6 @@ def test_augmented_rows_do_not_make_two_leaves_one():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 1))
     sample = merge(X, np.where(X > 0, 5 + X, -X), np.ones(200))
-    ((_, model),) = ridge_paths(STEP, sample, Scaling.of(sample), [LeafFit(True, 0.1)], linear=True)
+    ((_, model),) = ridge_paths(STEP, RidgeRows(sample, Scaling.of(sample)), [LeafFit(True, 0.1)], linear=True)
     left, right = model[:, 0, 0]
     assert left < 0 < right

@@ -64,6 +64,38 @@ def test_apply_agrees_with_the_walk_by_hand_and_ties_go_left(data, tree):
     assert_array_equal(tree.apply(X), [reference_leaf(tree, x) for x in X])
 
 
+@given(st.data(), wild_trees())
+def test_the_path_has_the_splits_of_the_walk_by_hand(data, tree):
+    X = data.draw(wild_points(tree.n_features))
+    for x, path in zip(X, tree.decision_path(X)):
+        node, walked = 0 if tree.n_splits else -1, []
+        while node >= 0:
+            walked.append(node)
+            node = tree.topology.children[node][int(reference_sum(tree.weight[node], x, tree.bias[node]) > 0)]
+        assert_array_equal(path, walked + [-1] * (tree.depth - len(walked)))
+
+
+def test_each_of_several_outputs_has_its_own_model_and_guard():
+    rng = np.random.default_rng(0)
+    value, coef = rng.normal(size=(4, 3)), rng.normal(size=(4, 3, 5))
+    below, above = np.array([0.5, 1.0, 9.0]), np.array([9.0, 1.0, 0.5])
+    lower, upper = value - below, value + above
+    tree = Tree(Topology.complete(2), rng.normal(size=(3, 5)), np.zeros(3), value, coef, lower, upper)
+    X = rng.normal(size=(50, 5))
+    leaf = tree.apply(X)
+    linear = [[reference_sum(coef[k, o], x, value[k, o]) for o in range(3)] for k, x in zip(leaf, X)]
+    assert_array_equal(bits(tree.predict(X)), bits(np.clip(linear, lower[leaf], upper[leaf])))
+
+
+def test_finite_numbers_that_overflow_both_ways_are_refused():
+    # Columns 0 and 1 are in partial sums of their own, which meet as inf - inf; one infinity alone has a sign.
+    weight, bias, children = routing.pad_rows(np.full((1, 2), 1e300)), np.zeros(1), np.array([-1, -2])
+    leaf = np.zeros(2, np.int64)
+    assert routing.apply(np.array([[-1e300, 0.0], [1e300, -1e300]]), weight, bias, children, leaf) == 1
+    assert routing.apply(np.array([[-1e300, 0.0], [1e300, 1.0]]), weight, bias, children, leaf) == -1
+    assert_array_equal(leaf, [0, 1])
+
+
 def test_products_and_sums_are_not_fused():
     # The exact product is 1 - 2**-60, rounded to 1: a fused sum would leave -2**-60.
     tree = Tree(Topology.complete(1), [[1 + 2.0**-30]], [-1.0], [[0.0], [1.0]])

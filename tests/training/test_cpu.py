@@ -60,6 +60,20 @@ def test_an_epoch_is_a_loop_of_gradients_clipping_and_adam(task, penalties):
             assert_array_equal(found, expected)
 
 
+@pytest.mark.parametrize("weight", [np.arange(1.0, 18.0), np.full(17, 0.1), np.geomspace(1e-9, 1e9, 17)])
+def test_the_loss_of_an_epoch_is_a_mean_over_the_rows_of_its_order(weight):
+    rng = np.random.default_rng(0)
+    rows = Rows(rng.standard_normal((N_ROWS, N_FEATURES)), rng.integers(0, 3, N_ROWS), weight)
+    start = ClassParameters(rng.standard_normal((7, N_FEATURES + 1)), np.arange(8) % 3)
+    for order in (rng.permutation(N_ROWS), np.arange(5)):
+        engine = cpu_engine(
+            Classification(3), TOPOLOGY, rows, start, batch_size=N_ROWS
+        )  # one batch: the loss before it
+        part = Rows(*(array[order] for array in engine.rows))
+        expected = engine.loss(part, STEPS["class"])
+        assert engine.run_epoch(order, STEPS["class"]) == pytest.approx(expected, rel=1e-12)
+
+
 @pytest.mark.parametrize("task", STEPS)
 def test_rows_in_any_layout_train_alike(task):
     engines, order = [engine_for(task), engine_for(task, contiguous=False)], np.arange(N_ROWS)

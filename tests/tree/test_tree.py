@@ -162,6 +162,8 @@ def test_repr_says_what_the_tree_is():
     assert repr(stump()) == "Tree(depth 1, 1 split, 2 leaves, 2 features, constant leaves)"
     many = Tree(Topology([]), np.empty((0, 1)), [], [[0.2] * 5], class_names=range(5))
     assert repr(many) == "Tree(depth 0, 0 splits, 1 leaf, 1 feature, class leaves: 0, 1, 2, 3, ...)"
+    four = Tree(Topology([]), np.empty((0, 1)), [], [[0.25] * 4], class_names=range(4))
+    assert repr(four).endswith("class leaves: 0, 1, 2, 3)")
     linear = stump(coef=np.ones((2, 1, 2)), upper=[[1.0], [1.0]])
     assert "linear leaves, guarded" in repr(linear)
 
@@ -225,6 +227,12 @@ def test_inputs_that_cannot_be_read_are_refused(X, named, method):
     for tree in (stump(), leaf, line):
         with pytest.raises(ValueError, match=named):
             getattr(tree, method)(X)
+
+
+@pytest.mark.parametrize(("n_features", "named"), [(3, "x0, x1, x2[^.]"), (4, r"x0, x1, x2, \.\.\.")])
+def test_a_table_of_another_width_is_told_the_first_columns(n_features, named):
+    with pytest.raises(ValueError, match=named):
+        Tree(Topology([]), np.empty((0, n_features)), [], [[1.0]]).apply([[0.0]])
 
 
 def test_sparse_matrices_are_refused_with_the_way_out():

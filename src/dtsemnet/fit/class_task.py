@@ -199,8 +199,8 @@ class ReassignLeaves(Callback):
 
     def on_epoch(self, context: Context) -> None:
         """Reassign once, between the last epoch with a temperature and the first without."""
-        temperatures = [epoch.step.temperature for epoch in context.history.epochs[-2:]]
-        if len(temperatures) < 2 or not (temperatures[0] > 0 and temperatures[1] == 0):
+        epochs = context.history.epochs
+        if epochs[-1].step.temperature != 0 or len(epochs) < 2 or epochs[-2].step.temperature == 0:
             return
         engine = cast(ClassEngine, context.engine)
         leaf_class = engine.parameters().leaf_class

@@ -333,7 +333,7 @@ def _ridge(node: _Part) -> Floats:
     """Linear model of the targets, (n_columns, n_outputs)."""
     weighted = node.X * node.weight[:, None]
     gram = weighted.T @ node.X
-    gram[np.diag_indices(len(gram))] += np.append(np.full(len(gram) - 1, RIDGE), 1e-6)
+    gram.flat[:: len(gram) + 1] += _penalty(len(gram))
     return np.linalg.solve(gram, weighted.T @ node.y)
 
 
@@ -348,14 +348,21 @@ def _plane_between(node: _Part, target: Floats, limit: ColumnLimit | None) -> Fl
     return plane
 
 
+def _penalty(n_columns: int) -> Floats:
+    """Penalty of each column, nearly none on the intercept, which is the last."""
+    penalty = np.full(n_columns, RIDGE)
+    penalty[-1] = 1e-6
+    return penalty
+
+
 def _logistic(X: Floats, target: Floats, weight: Floats) -> Floats:
     """Ridge logistic regression by Newton's method, its steps limited so that no score moves by more than 4."""
-    beta, penalty = np.zeros(X.shape[1]), np.append(np.full(X.shape[1] - 1, RIDGE), 1e-6)
+    beta, penalty = np.zeros(X.shape[1]), _penalty(X.shape[1])
     for _ in range(6):  # a start that is trained on needs no more
         chance = 1 / (1 + np.exp(-np.clip(X @ beta, -30, 30)))
         gradient = X.T @ (weight * (chance - target)) + penalty * beta
         curvature = (X * np.maximum(weight * chance * (1 - chance), 1e-6)[:, None]).T @ X
-        curvature[np.diag_indices(len(beta))] += penalty
+        curvature.flat[:: len(beta) + 1] += penalty
         step = np.linalg.solve(curvature, gradient)
         beta -= step * min(1.0, 4 / max(float(np.abs(X @ step).max()), 1e-9))
         if np.abs(step).max() < 1e-2:

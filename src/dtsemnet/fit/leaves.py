@@ -28,6 +28,7 @@ __all__ = [
     "PENALTIES",
     "WAYS",
     "LeafFit",
+    "RidgeRows",
     "class_error",
     "class_table",
     "class_tree",
@@ -155,8 +156,47 @@ def guard_of(leaf: Ints, y: Floats, n_leaves: int) -> tuple[Floats, Floats]:
     return np.where(empty, y.min(axis=0), lower), np.where(empty, y.max(axis=0), upper)
 
 
+class RidgeRows:
+    """Rows that leaves are fitted to by ridge regression; what all trees on these rows share is made once.
+
+    Parameters
+    ----------
+    sample : Sample
+        Targets of shape (n_rows, n_outputs).
+    scaling : Scaling
+        Map of the features to training coordinates.
+    """
+
+    def __init__(self, sample: Sample, scaling: Scaling) -> None:
+        self.sample, self.scaling = sample, scaling
+        self._designs: dict[bool, Floats] = {}
+        self._common: dict[tuple[bool, float], Floats] = {}
+
+    def design(self, rows: Ints, linear: bool) -> Floats:
+        """Some of the rows in training coordinates with a column of ones, or the ones alone."""
+        if len(self.sample) > BLOCK:
+            return _design(self.sample.take(rows), self.scaling, linear)
+        if linear not in self._designs:
+            self._designs[linear] = _design(self.sample, self.scaling, linear)
+        return self._designs[linear][rows]
+
+    def common(self, linear: bool, penalty: float) -> Floats:
+        """Ridge model of all rows, shape (n_columns, n_outputs); the intercept has the smallest penalty."""
+        if (linear, penalty) not in self._common:
+            n_columns = self.sample.X.shape[1] + 1 if linear else 1
+            gram, moment = np.eye(n_columns) * penalty, np.zeros((n_columns, self.sample.y.shape[1]))
+            gram[-1, -1] = 1e-3
+            for part in self.sample.slices():
+                design = self.design(np.arange(part.start, part.stop), linear)
+                weighted = design * self.sample.weight[part, None]
+                gram += weighted.T @ design
+                moment += weighted.T @ self.sample.y[part]
+            self._common[linear, penalty] = np.linalg.solve(gram, moment)
+        return self._common[linear, penalty]
+
+
 def ridge_paths(
-    tree: Tree, sample: Sample, scaling: Scaling, fits: Sequence[LeafFit], *, linear: bool
+    tree: Tree, rows: RidgeRows, fits: Sequence[LeafFit], *, linear: bool, judges: bool = True
 ) -> list[tuple[float, Floats]]:
     """Fit every leaf by ridge regression towards the model of all rows, in several ways at once.
 
@@ -164,41 +204,38 @@ def ridge_paths(
     ----------
     tree : Tree
         Its splits decide which rows reach a leaf; its leaves are not read.
-    sample : Sample
-        Targets of shape (n_rows, n_outputs).
-    scaling : Scaling
-        Map of the features to training coordinates.
+    rows : RidgeRows
     fits : sequence of LeafFit
         The ways; those that differ by their penalties alone share the decomposition of each leaf.
     linear : bool
         Whether leaves may be linear at all.
+    judges : bool, default=True
+        Whether leave-one-out errors are wanted; they take as long as the models.
 
     Returns
     -------
-    For each way the weighted mean of the squared leave-one-out errors, and the leaf models in training coordinates,
-    (n_leaves, n_outputs, n_columns), the bias last
+    For each way the weighted mean of the squared leave-one-out errors, or NaN, and the leaf models in training
+    coordinates, (n_leaves, n_outputs, n_columns), the bias last
     """
     found: dict[LeafFit, tuple[float, Floats]] = {}
     for kind in dict.fromkeys((fit.linear and linear, fit.augmented) for fit in fits):
         alike = [fit for fit in fits if (fit.linear and linear, fit.augmented) == kind]
-        found |= zip(alike, _ridge_of_kind(tree, sample, scaling, alike, *kind))
+        found |= zip(alike, _ridge_of_kind(tree, rows, alike, *kind, judges))
     return [found[fit] for fit in fits]
 
 
 def _ridge_of_kind(
-    tree: Tree, sample: Sample, scaling: Scaling, fits: Sequence[LeafFit], linear: bool, augmented: bool
+    tree: Tree, rows: RidgeRows, fits: Sequence[LeafFit], linear: bool, augmented: bool, judges: bool
 ) -> list[tuple[float, Floats]]:
     """Fit every leaf in ways that differ by their penalties alone."""
-    n_leaves, n_outputs = tree.n_leaves, sample.y.shape[1]
-    common = {fit.common: _common_model(sample, scaling, linear, fit.common) for fit in fits}
+    sample, n_leaves, n_outputs = rows.sample, tree.n_leaves, rows.sample.y.shape[1]
+    common = {fit.common: rows.common(linear, fit.common) for fit in fits}
     models = [np.tile(common[fit.common].T, (n_leaves, 1, 1)) for fit in fits]
-    error = np.zeros(len(fits))
+    error = np.full(len(fits), 0.0 if judges else np.nan)
     first, second = _first_and_second(tree, sample, augmented)
-    whole = _design(sample, scaling, linear) if len(sample) <= BLOCK else None  # once, if it is not too large
     for leaf, own, guest in _members(first, second, n_leaves):
-        rows = np.concatenate([own, guest])
-        members = sample.take(rows)
-        design, root = _design(members, scaling, linear) if whole is None else whole[rows], np.sqrt(members.weight)
+        index = np.concatenate([own, guest])
+        design, y, root = rows.design(index, linear), sample.y[index], np.sqrt(sample.weight[index])
         free = np.ones(design.shape[1])
         free[-1] = 1e-6  # nearly no penalty on the intercept; a leaf with a single row still needs some
         scale = 1 / np.sqrt(free)
@@ -206,13 +243,15 @@ def _ridge_of_kind(
         scaled = design * scale * root[:, None]
         values, vectors = np.linalg.eigh(scaled.T @ scaled)
         rotated = scaled @ vectors
-        squared = np.square(rotated[: len(own)])
-        residual = {name: (members.y - design @ model) * root[:, None] for name, model in common.items()}
+        squared = np.square(rotated[: len(own)]) if judges else None
+        residual = {name: (y - design @ model) * root[:, None] for name, model in common.items()}
         projected = {name: rotated.T @ rest for name, rest in residual.items()}
         for p, fit in enumerate(fits):
             inverse = 1 / (np.maximum(values, 0) + fit.penalty)
             shrunk = inverse[:, None] * projected[fit.common]
             models[p][leaf] += (scale[:, None] * (vectors @ shrunk)).T
+            if squared is None:
+                continue
             leverage = np.minimum(squared @ inverse, 1 - 1e-6)
             misses = (residual[fit.common] - rotated @ shrunk)[: len(own)] / (1 - leverage[:, None])
             error[p] += np.square(misses).sum() / n_outputs
@@ -237,19 +276,6 @@ def _design(sample: Sample, scaling: Scaling, linear: bool) -> Floats:
     """Rows in training coordinates with a column of ones, or the ones alone."""
     ones = np.ones((len(sample), 1))
     return np.hstack([scaling.apply(sample, np.float64, far="center"), ones]) if linear else ones
-
-
-def _common_model(sample: Sample, scaling: Scaling, linear: bool, penalty: float) -> Floats:
-    """Ridge model of all rows, shape (n_columns, n_outputs); the intercept has the smallest penalty."""
-    n_columns = sample.X.shape[1] + 1 if linear else 1
-    gram, moment = np.eye(n_columns) * penalty, np.zeros((n_columns, sample.y.shape[1]))
-    gram[-1, -1] = 1e-3
-    for part in sample.slices():
-        design = _design(sample.take(np.arange(part.start, part.stop)), scaling, linear)
-        weighted = design * sample.weight[part, None]
-        gram += weighted.T @ design
-        moment += weighted.T @ sample.y[part]
-    return np.linalg.solve(gram, moment)
 
 
 def _first_and_second(tree: Tree, sample: Sample, augmented: bool) -> tuple[Ints, Ints | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dtsemnet.arrays import Array, Floats
-from dtsemnet.fit.data import Sample, TrainingData
+from dtsemnet.fit.data import N_FOLDS, Sample, TrainingData
 from dtsemnet.fit.initial_trees import Grown
 from dtsemnet.fit.judging import RegressionOutcome, Verdict, judge_numbers
 from dtsemnet.fit.leaves import (
@@ -17,6 +18,7 @@ from dtsemnet.fit.leaves import (
     LEAF_FITS,
     WAYS,
     LeafFit,
+    RidgeRows,
     count_rows,
     guard_of,
     leaves_of,
@@ -62,6 +64,7 @@ class RegressionTask(OurTask[RegressionParameters]):
         options = options if recipe.closed_form else replace(options, refit=False)
         super().__init__(data, options, recipe, **more)
         self.problem, self.guard = problem, guard
+        self._ridge_rows: deque[tuple[Sample, RidgeRows]] = deque(maxlen=N_FOLDS + 1)
 
     def dense_plans(self) -> Sequence[Plan]:
         return regression_plans(TableSize(len(self.data.sample), self.data.n_features), self.max_depth)
@@ -83,7 +86,7 @@ class RegressionTask(OurTask[RegressionParameters]):
 
     def outcome(self, tree: Tree, train: Sample, held: Sample) -> RegressionOutcome:
         ways = self.ways if self.problem.linear else CONSTANT_FITS
-        models = [model for _, model in self._models(tree, train, ways)]
+        models = [model for _, model in self._models(tree, train, ways, judges=False)]
         output = np.array(self._outputs(tree, models, train, held))
         y = self.data.standardise(held.y)
         return RegressionOutcome(output, y, held.weight, ways, tree.n_leaves, self.columns_read(tree))
@@ -119,7 +122,7 @@ class RegressionTask(OurTask[RegressionParameters]):
         if self.recipe.closed_form:
             return self._refit(tree, train, held, LEAF_FITS if chosen is None else (chosen,))
         if trained is None:
-            ((_, model),) = self._models(tree, train, (LeafFit(False, 1.0),))
+            ((_, model),) = self._models(tree, train, (LeafFit(False, 1.0),), judges=False)
         else:
             model = trained.leaves.astype(np.float64).reshape(tree.n_leaves, self.problem.n_outputs, -1)
         losses = self._losses(tree, [model], train, train if held is None else held)
@@ -165,16 +168,22 @@ class RegressionTask(OurTask[RegressionParameters]):
 
     def _refit(self, tree: Tree, train: Sample, held: Sample | None, leaf_fits: Sequence[LeafFit]) -> Candidate:
         """Fit all leaves in each of the ways, and keep the best."""
-        fitted = self._models(tree, train, leaf_fits)
+        fitted = self._models(tree, train, leaf_fits, judges=held is None)
         losses, models = [loss for loss, _ in fitted], [model for _, model in fitted]
         if held is not None:
             losses = self._losses(tree, models, train, held)
         best = int(np.argmin(losses))
         return Candidate(self._tree(tree, models[best], train), (float(losses[best]),), leaf_fits[best])
 
-    def _models(self, tree: Tree, train: Sample, leaf_fits: Sequence[LeafFit]) -> list[tuple[float, Floats]]:
-        """Fit all leaves in each of the ways: the mean squared leave-one-out error, and the models."""
-        return ridge_paths(tree, self._standard(train), self.data.scaling, leaf_fits, linear=self.problem.linear)
+    def _models(
+        self, tree: Tree, train: Sample, leaf_fits: Sequence[LeafFit], *, judges: bool
+    ) -> list[tuple[float, Floats]]:
+        """Fit all leaves in each of the ways: the mean squared leave-one-out error, if it judges, and the models."""
+        rows = next((rows for sample, rows in self._ridge_rows if sample is train), None)
+        if rows is None:
+            rows = RidgeRows(self._standard(train), self.data.scaling)
+            self._ridge_rows.append((train, rows))
+        return ridge_paths(tree, rows, leaf_fits, linear=self.problem.linear, judges=judges)
 
     def _outputs(self, tree: Tree, models: Sequence[Floats], train: Sample, judges: Sample) -> list[Floats]:
         """What each set of leaf models predicts, clipped to the targets of the training rows, in training units."""

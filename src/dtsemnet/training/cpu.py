@@ -7,6 +7,7 @@ of Adam. Rows and parameters have one dtype, float32 or float64.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
@@ -129,6 +130,7 @@ class CompiledEngine(ABC):
     def __init__(self, rows: Rows, topology: Topology, batch_size: int, **parameters: Floats) -> None:
         self.rows = Rows(*map(np.ascontiguousarray, rows))
         self.topology, self.batch_size, self.n_steps = topology, batch_size, 0
+        self._total_weight = _exact_sum(self.rows.weight)
         self.trained = {name: Moments.start(value, rows.X.dtype) for name, value in parameters.items()}
 
     @abstractmethod
@@ -154,10 +156,16 @@ class CompiledEngine(ABC):
             for field, array in moments._asdict().items()
         }
 
+    def _weight_of(self, order: Ints) -> float:
+        """Weight of the rows of an epoch, which is an order of all rows if there are so many."""
+        if self._total_weight is not None and len(order) == len(self.rows.weight):
+            return self._total_weight
+        return _sum(self.rows.weight[order])
+
     def _count(self, total: float, taken: int, order: Ints) -> None:
         """Count the steps of an epoch; raise an error if its last batch went wrong."""
         self.n_steps += taken
-        if not np.isfinite(total):
+        if not math.isfinite(total):
             rows = order[taken * self.batch_size : (taken + 1) * self.batch_size]
             raise not_finite(total, taken, rows.tolist())
 
@@ -189,7 +197,9 @@ class _CpuEngine(CompiledEngine):
     def rates(self, step: Step) -> Rates:
         """Learning rates and penalties of one epoch."""
         p = self.penalties
-        return Rates(*map(float, (step.learning_rate, step.rate_of_leaves, p.weight_decay, p.l1, p.clip)))
+        return Rates(
+            float(step.learning_rate), float(step.rate_of_leaves), float(p.weight_decay), float(p.l1), float(p.clip)
+        )
 
 
 class CpuClassification(_CpuEngine):
@@ -209,7 +219,7 @@ class CpuClassification(_CpuEngine):
             self.limit_columns(step), n_steps, loss, rates,
         )  # fmt: skip
         self._count(total, taken, order)
-        return total / _sum(self.rows.weight[order])
+        return total / self._weight_of(order)
 
     def loss(self, rows: Rows, step: Step) -> float:
         loss = self.settings(step)
@@ -245,7 +255,7 @@ class CpuRegression(_CpuEngine):
             self.limit_columns(step), n_steps, loss, rates,
         )  # fmt: skip
         self._count(total, taken, order)
-        return total / _sum(self.rows.weight[order])
+        return total / self._weight_of(order)
 
     def loss(self, rows: Rows, step: Step) -> float:
         loss = self.settings(step)
@@ -299,3 +309,10 @@ def cpu_engine(
 
 def _sum(weight: Floats) -> float:
     return float(weight.sum(dtype=np.float64))
+
+
+def _exact_sum(weight: Floats) -> float | None:
+    """The sum of weights that have the same sum in any order; None if rounding may depend on the order."""
+    unit = 2.0**-20
+    multiples, total = weight.astype(np.float64) / unit, _sum(weight)
+    return total if (multiples == np.rint(multiples)).all() and total / unit < 2.0**53 else None

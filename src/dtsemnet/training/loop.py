@@ -136,7 +136,7 @@ class Training(Generic[E]):
 
     def advance(self, share: float = 1.0) -> None:
         """Train until this share of all epochs is done, patience runs out, or Ctrl-C is pressed."""
-        until = round(share * len(self.steps))
+        until, context = round(share * len(self.steps)), self._context
         try:
             while len(self.history) < until and self.history.stopped is None and not self.interrupted.is_set():
                 epoch, started = len(self.history), time.perf_counter()
@@ -144,7 +144,7 @@ class Training(Generic[E]):
                     loss = self.engine.run_epoch(self.rng.permutation(self.n_samples), self.steps[epoch])
                 except FloatingPointError as error:
                     raise FloatingPointError(f"training stopped in epoch {epoch}: {error}") from None
-                self._end_epoch(loss, started)
+                self._end_epoch(loss, started, context)
             if not self._is_written:
                 self.write_checkpoint()
         except KeyboardInterrupt:
@@ -177,13 +177,13 @@ class Training(Generic[E]):
     def _context(self) -> Context:
         return Context(self.engine, len(self.steps), self.history)
 
-    def _end_epoch(self, loss: float, started: float) -> None:
+    def _end_epoch(self, loss: float, started: float, context: Context) -> None:
         """Record an epoch, call the callbacks, update the best state and write the checkpoint."""
         epoch, history = len(self.history), self.history
         value = self.monitor(self.engine) if self.monitor else None
         history.epochs.append(Epoch(epoch, self.steps[epoch], loss, value, time.perf_counter() - started))
         for callback in self.callbacks:
-            callback.on_epoch(self._context)
+            callback.on_epoch(context)
         # A state whose splits still read more columns than those at the end is not one to keep.
         if value is not None and self.steps[epoch].n_columns <= self.steps[-1].n_columns:
             best = None if history.best_epoch is None else history.epochs[history.best_epoch].monitor

@@ -23,7 +23,7 @@ from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.estimators.base import TreeClassifier, TreeEstimator, TreeRegressor
 from dtsemnet.estimators.persistence import Rule, number, or_none
 from dtsemnet.fit.data import Sample, Scaling, TrainingData
-from dtsemnet.fit.leaves import PENALTIES, LeafFit, class_tree, count_classes, frequencies, ridge_paths
+from dtsemnet.fit.leaves import PENALTIES, LeafFit, RidgeRows, class_tree, count_classes, frequencies, ridge_paths
 from dtsemnet.fit.settings import Setting
 from dtsemnet.fit.tasks import Candidate
 from dtsemnet.training import Cosine, Geometric, Phase, RegressionParameters, Rows, Step
@@ -370,7 +370,7 @@ class SoftTask(GradientTask[Setting]):
         """Fit the leaves to the rows that reach them."""
         standard = train.with_targets(self.data.standardise(train.y))
         fits = [LeafFit(False, penalty) for penalty in (PENALTIES if self.linear else PENALTIES[:1])]
-        fitted = ridge_paths(tree, standard, self.data.scaling, fits, linear=self.linear)
+        fitted = ridge_paths(tree, RidgeRows(standard, self.data.scaling), fits, linear=self.linear)
         model = min(fitted, key=lambda pair: pair[0])[1]
         return self.guarded(tree, model.reshape(len(leaves), -1), train)
 
