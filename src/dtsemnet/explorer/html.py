@@ -28,9 +28,11 @@ from urllib.parse import quote
 
 from dtsemnet.explorer.description import GivenRows, describe
 from dtsemnet.files import write_atomically
+from dtsemnet.names import shown
+from dtsemnet.notebook import escape
 from dtsemnet.tree import Model
 
-__all__ = ["to_html"]
+__all__ = ["Page", "explore", "to_html"]
 
 SCRIPTS = (
     *("model.js", "routing.js", "layout.js", "text.js", "theme.js", "facts.js", "pictures.js", "drawing.js"),
@@ -98,22 +100,12 @@ def to_html(
     ...     page.read_text(encoding="utf-8")[:15]
     '<!doctype html>'
     """
-    model, target = Model.of(tree), Path(path)
-    if X is None and y is not None:
-        raise ValueError("y was given without X; pass the rows that it belongs to.")
-    if not isinstance(max_rows, int) or isinstance(max_rows, bool) or max_rows < 0:
-        raise ValueError(f"max_rows must be a whole number, 0 or more, got {max_rows!r}.")
+    target = Path(path)
     if target.is_dir():
         raise IsADirectoryError(f"path {str(target)!r} is a folder; name a file in it.")
     if not target.parent.is_dir():
         raise FileNotFoundError(f"path is in {str(target.parent)!r}, which is not a folder; make it first.")
-    shape = None if image_shape is None else _check_shape(image_shape, model)
-    if proofs is not None and proofs.model.fingerprint() != model.fingerprint():
-        raise ValueError("proofs belong to another tree; pass audit(tree, ...) of the tree that is shown.")
-    rows = None if X is None else GivenRows(model, X, y, rows_are)
-    n_leaves = model.tree.n_leaves
-    heading = f"Decision tree, {n_leaves} {'leaf' if n_leaves == 1 else 'leaves'}" if title is None else str(title)
-    description = describe(model, rows, title=heading, max_rows=max_rows, image_shape=shape, proofs=proofs)
+    heading, description = _description(tree, X, y, title, max_rows, image_shape, proofs, rows_are)
     script, style = _script(), _read("style.css")
     if not separate:
         return write_atomically(target, _fill_template(heading, description, _Inside(script, style)))
@@ -124,6 +116,90 @@ def to_html(
     write_atomically(target.with_suffix(".js"), f'"use strict";\n{{\n{script}\n}}\n')
     write_atomically(target.with_suffix(".css"), style)
     return write_atomically(target, _fill_template(heading, description, _Beside(target.stem)))
+
+
+@dataclass(frozen=True, repr=False)
+class Page:
+    """The explorer's page of a tree, which a notebook shows in a frame. Made by :func:`explore`."""
+
+    title: str
+    html: str
+    """The whole page."""
+    height: int = 600
+    """Height of the frame, in pixels."""
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write the page to a file, as :func:`to_html` does."""
+        return write_atomically(path, self.html)
+
+    def __repr__(self) -> str:
+        return f"Page({shown(self.title)}, {len(self.html):,} characters)"
+
+    def _repr_html_(self) -> str:
+        # The page is data of the frame: it needs no file and no server. The sandbox lets its own script run, and keeps
+        # it away from the notebook.
+        style = f"width:100%;height:{self.height}px;border:1px solid rgba(128,128,128,0.35);border-radius:6px"
+        return (
+            f'<iframe sandbox="allow-scripts" style="{style}" title="{escape(self.title)}" '
+            f'srcdoc="{html.escape(self.html)}"></iframe>'
+        )
+
+
+def explore(
+    tree: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    title: str | None = None,
+    max_rows: int = 200,
+    image_shape: tuple[int, int] | None = None,
+    proofs: Any = None,
+    rows_are: str = "",
+    height: int = 600,
+) -> Page:
+    """Show the explorer inside a notebook: Jupyter, VS Code, Colab and others that show HTML.
+
+    Parameters
+    ----------
+    tree, X, y, title, image_shape, proofs, rows_are
+        As in :func:`to_html`.
+    max_rows : int, default=200
+        Number of rows of X to embed at most. They are kept in the notebook when it is saved; 0 embeds none.
+    height : int, default=600
+        Height of the frame, in pixels.
+
+    Returns
+    -------
+    Page
+        Shows itself as the last line of a cell; ``save(path)`` writes the same page to a file.
+
+    Examples
+    --------
+    >>> from dtsemnet.tree import Topology, Tree
+    >>> tree = Tree(Topology.complete(1), [[1.0, -1.0]], [0.0], [[1, 0], [0, 1]], class_names=["below", "above"])
+    >>> explore(tree)  # doctest: +ELLIPSIS
+    Page('Decision tree, 2 leaves', ... characters)
+    """
+    heading, description = _description(tree, X, y, title, max_rows, image_shape, proofs, rows_are)
+    return Page(heading, _fill_template(heading, description, _Inside(_script(), _read("style.css"))), height)
+
+
+def _description(
+    tree: Any, X: Any, y: Any, title: str | None, max_rows: int, image_shape: Any, proofs: Any, rows_are: str
+) -> tuple[str, dict[str, Any]]:
+    """Check the arguments of a page; give its heading and the description of the model."""
+    model = Model.of(tree)
+    if X is None and y is not None:
+        raise ValueError("y was given without X; pass the rows that it belongs to.")
+    if not isinstance(max_rows, int) or isinstance(max_rows, bool) or max_rows < 0:
+        raise ValueError(f"max_rows must be a whole number, 0 or more, got {max_rows!r}.")
+    shape = None if image_shape is None else _check_shape(image_shape, model)
+    if proofs is not None and proofs.model.fingerprint() != model.fingerprint():
+        raise ValueError("proofs belong to another tree; pass audit(tree, ...) of the tree that is shown.")
+    rows = None if X is None else GivenRows(model, X, y, rows_are)
+    n_leaves = model.tree.n_leaves
+    heading = f"Decision tree, {n_leaves} {'leaf' if n_leaves == 1 else 'leaves'}" if title is None else str(title)
+    return heading, describe(model, rows, title=heading, max_rows=max_rows, image_shape=shape, proofs=proofs)
 
 
 def _check_shape(image_shape: Any, model: Model) -> tuple[int, int]:

@@ -36,6 +36,7 @@ import numpy as np
 from dtsemnet.arrays import Array, Bools, Floats, Ints
 from dtsemnet.export.probes import probe_rows, read_table
 from dtsemnet.files import write_atomically
+from dtsemnet.notebook import block, escape, folded
 from dtsemnet.tree import MarginProbability, Model, TanhScale
 from dtsemnet.tree.probability import margins
 
@@ -88,6 +89,11 @@ class _File:
     def __repr__(self) -> str:
         unit = "characters" if isinstance(self.content, str) else "bytes"
         return f"{type(self).__name__}({self.kind}, {len(self.content):,} {unit}{self._remark()})"
+
+    def _repr_html_(self) -> str:
+        """Show what it is and how its check went, and the text folded away, for notebooks."""
+        text = [folded("show the text", self.content)] if isinstance(self.content, str) else []
+        return block("", f"<div>{escape(repr(self))}</div>", *text)
 
     def _remark(self) -> str:
         return ""

@@ -10,6 +10,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
+from dtsemnet.notebook import Rewritten, block, curves, in_notebook
 from dtsemnet.training.engine import ClassEngine, Engine, Rows, Step, TreeEngine
 
 __all__ = ["Callback", "Context", "Epoch", "History", "ProgressBar", "validation_error", "validation_loss"]
@@ -26,7 +27,7 @@ class Epoch:
     seconds: float = 0.0
 
 
-@dataclass
+@dataclass(repr=False)
 class History:
     """The epochs of a run in order, and which of them was the best.
 
@@ -61,6 +62,19 @@ class History:
         """
         moved = [replace(row, epoch=row.epoch + len(self)) for row in later.epochs]
         return History([*self.epochs, *moved], stopped=later.stopped)
+
+    def __repr__(self) -> str:
+        parts = [f"{len(self)} epoch{'s' * (len(self) != 1)}"]
+        parts += [f"loss {self.epochs[-1].loss:.4g}"] if self.epochs else []
+        parts += [] if self.best_epoch is None else [f"best epoch {self.best_epoch}"]
+        parts += [] if self.stopped is None else [f"stopped by {self.stopped}"]
+        return f"History({', '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        """Draw the losses, for notebooks."""
+        values = {"training loss": self["loss"], "validation": self["monitor"]}
+        place = next((k for k, row in enumerate(self.epochs) if row.epoch == self.best_epoch), None)
+        return block(repr(self), curves(values, place))
 
     def to_dict(self) -> dict[str, Any]:
         """Convert to plain Python values, for JSON."""
@@ -107,7 +121,7 @@ class ProgressBar(Progress):
     """A display on standard error: one line for the whole fit, one line per run; epochs, loss, time left.
 
     Runs may be in several threads. Enter the display, say how many epochs are to be expected, and give each run the
-    callback that shows it.
+    callback that shows it. In a notebook the lines are one output that is written anew a few times a second.
 
     Examples
     --------
@@ -123,7 +137,9 @@ class ProgressBar(Progress):
             TextColumn("{task.fields[figures]}"),
             TimeRemainingColumn(),
             console=console or Console(stderr=True),
+            disable=console is None and in_notebook(),
         )
+        self._output = Rewritten() if self.disable else None
         self._whole: TaskID | None = None
 
     def expect(self, n_epochs: float) -> None:
@@ -138,6 +154,24 @@ class ProgressBar(Progress):
         """Count an epoch of any run."""
         if self._whole is not None:
             self.advance(self._whole)
+
+    def start(self) -> None:
+        """Show the display."""
+        super().start()
+        if self._output is not None:
+            self._output.open()
+
+    def stop(self) -> None:
+        """Show it a last time."""
+        super().stop()
+        if self._output is not None:
+            self._output.write(self.get_renderable(), at_once=True)
+
+    def update(self, *args: Any, **fields: Any) -> None:
+        """Change a line."""
+        super().update(*args, **fields)
+        if self._output is not None:
+            self._output.write(self.get_renderable())
 
     def run(self, title: str, *, stays: bool = True) -> Callback:
         """Make the callback that shows one run under ``title``; its line ``stays`` when the run has ended, or goes."""

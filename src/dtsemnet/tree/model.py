@@ -284,3 +284,12 @@ class Model(Value):
             f"Model({columns} column{'s' * (columns != 1)} -> {features} feature{'s' * (features != 1)}, "
             f"{self.tree!r}{map_}{probability})"
         )
+
+    def _repr_html_(self) -> str | None:
+        """Draw the tree and list the columns, for notebooks; None if it cannot be written in their units."""
+        from dtsemnet.tree.in_notebook import model_html  # knows models, so it cannot be imported above
+
+        try:
+            return model_html(self)
+        except ValueError:
+            return None

@@ -315,6 +315,15 @@ class Tree(_validate.Value):
         parts = ", ".join(f"{n} {word if n == 1 else plural[word]}" for n, word in counts)
         return f"Tree(depth {self.depth}, {parts}, {kind})"
 
+    def _repr_html_(self) -> str | None:
+        """Draw the tree, for notebooks; None if it cannot be written in the units of the columns."""
+        from dtsemnet.tree.in_notebook import tree_html  # knows trees, so it cannot be imported above
+
+        try:
+            return tree_html(self, "Tree")
+        except ValueError:
+            return None
+
     def __reduce__(self) -> tuple[Any, ...]:
         arrays = (self.weight, self.bias, self.value, self.coef, self.lower, self.upper)
         # Through __init__, so that what comes out of a pickle is checked and read-only like any other tree.

@@ -197,7 +197,7 @@ class Attribution:
     """The output after the guard."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """Why one row got its prediction. Made by :func:`dtsemnet.export.readable.explain`."""
 
@@ -242,6 +242,10 @@ class Explanation:
     def _name(self) -> str:
         """What is predicted."""
         return ", ".join(map(printable, self.output_names)) or "prediction"
+
+    def __repr__(self) -> str:
+        steps = f"{len(self.path)} split{'s' * (len(self.path) != 1)}"
+        return f"Explanation({_value(self.prediction)}, leaf {self.leaf}, {steps})"
 
     def _repr_html_(self) -> str:
         """Show the path and the sums as tables, for notebooks."""

@@ -39,6 +39,7 @@ import numpy as np
 
 from dtsemnet.arrays import Array, Bools, Floats, Ints
 from dtsemnet.kernels.routing import LANES
+from dtsemnet.notebook import Shown
 from dtsemnet.tree import Model, Tree
 from dtsemnet.tree.doubles import double_at, rank_of
 from dtsemnet.verify.proof.binding import bind
@@ -61,8 +62,8 @@ Path = Sequence[tuple[int, int]]
 """Splits, each with the side taken (0 left, 1 right)."""
 
 
-@dataclass(frozen=True)
-class Proof:
+@dataclass(frozen=True, repr=False)
+class Proof(Shown):
     """Why no input of the domain reaches a node."""
 
     path: tuple[tuple[int, int], ...]
@@ -92,8 +93,8 @@ class Proof:
         return {"path": [list(step) for step in self.path], "reason": self.reason, "cases": self.cases}
 
 
-@dataclass(frozen=True)
-class Verdict:
+@dataclass(frozen=True, repr=False)
+class Verdict(Shown):
     """Whether inputs of the domain reach a node."""
 
     status: LeafStatus
@@ -128,8 +129,8 @@ class Region:
     """Why no double gets here, if that takes no linear program."""
 
 
-@dataclass(frozen=True)
-class Reachability:
+@dataclass(frozen=True, repr=False)
+class Reachability(Shown):
     """Which leaves inputs of a domain can reach."""
 
     verdicts: tuple[Verdict, ...]

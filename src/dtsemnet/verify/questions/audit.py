@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dtsemnet.arrays import Array, Bools
+from dtsemnet.notebook import markdown
 from dtsemnet.tree import Model
 from dtsemnet.tree.wording import number_text
 from dtsemnet.verify.proof.domain import Domain, Name
@@ -40,7 +41,7 @@ class Statement:
     """The number of proofs, or a counterexample."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Report:
     """Outcome of :func:`audit`."""
 
@@ -54,6 +55,13 @@ class Report:
     """Rows that were to be looked at, but lie outside the domain."""
     flips: tuple[tuple[str, Flips], ...] = ()
     """For each change that the answer should not depend on, the rows that it would flip."""
+
+    def __repr__(self) -> str:
+        proved = sum(claim.status == "yes" for claim in self.statements)
+        return f"Report({self.leaves}; {proved} of {len(self.statements)} statements proved)"
+
+    def _repr_html_(self) -> str:
+        return markdown(self.to_markdown())
 
     @property
     def classes(self) -> dict[Any, LeafStatus]:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dtsemnet.arrays import Array, Bools, Floats
+from dtsemnet.notebook import Shown, block, facts
 from dtsemnet.tree import Model
 from dtsemnet.tree._validate import real
 from dtsemnet.verify.proof.binding import bind
@@ -34,8 +35,8 @@ from dtsemnet.verify.proof.wording import end_text, value_text
 __all__ = ["Counterfactual", "Counterfactuals", "counterfactual"]
 
 
-@dataclass(frozen=True)
-class Counterfactual:
+@dataclass(frozen=True, repr=False)
+class Counterfactual(Shown):
     """An input of the target class, and what it costs to get there."""
 
     point: Array
@@ -59,6 +60,16 @@ class Counterfactuals(list[Counterfactual], Provable):
     """Certified: an input of the target class that is in none of the leaves shown costs at least this. Infinite if it
     is proved that there is none; for an empty list that is the proof that the class cannot be reached."""
     evidence: Evidence | None = None
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (str(found.label), end_text(found.cost, up=True), name, value_text(old), value_text(new))
+            for found in self
+            for name, (old, new) in found.changes.items()
+        ]
+        none = f"nothing that costs less than {end_text(self.lower, up=False)}"
+        table = facts(rows, ("answer", "cost", "change", "from", "to"))
+        return block("Counterfactuals", table if rows else f"<div>{none}</div>")
 
 
 def counterfactual(

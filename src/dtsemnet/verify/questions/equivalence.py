@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from dtsemnet.arrays import Array, Bools, Floats
+from dtsemnet.notebook import Shown
 from dtsemnet.tree import Column, Encoder, Model
 from dtsemnet.tree._validate import not_negative
 from dtsemnet.verify.proof.binding import bind
@@ -40,8 +41,8 @@ from dtsemnet.verify.questions.reachability import Answer
 __all__ = ["Difference", "Disagreement", "difference", "equivalent"]
 
 
-@dataclass(frozen=True)
-class Disagreement:
+@dataclass(frozen=True, repr=False)
+class Disagreement(Shown):
     """A pair of leaves with different answers, and a row that reaches both."""
 
     leaf_a: int
@@ -51,8 +52,8 @@ class Disagreement:
     answer_b: Any
 
 
-@dataclass(frozen=True, eq=False)
-class Difference(Provable):
+@dataclass(frozen=True, eq=False, repr=False)
+class Difference(Provable, Shown):
     """Where two trees disagree."""
 
     regions: tuple[Disagreement, ...]

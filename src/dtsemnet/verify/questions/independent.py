@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dtsemnet.arrays import Array, Bools, Floats
+from dtsemnet.notebook import Shown
 from dtsemnet.tree import Model
 from dtsemnet.tree._validate import not_negative
 from dtsemnet.verify.proof.binding import bind
@@ -45,8 +46,8 @@ __all__ = ["FlipStatus", "Flips", "Independent", "find_flips", "independent"]
 FlipStatus = Literal["flips", "keeps", "undecided"]
 
 
-@dataclass(frozen=True)
-class Independent:
+@dataclass(frozen=True, repr=False)
+class Independent(Shown):
     """Yes with proofs, no with two rows, or undecided."""
 
     status: AnswerStatus
@@ -61,8 +62,8 @@ class Independent:
         return self.status == "yes"
 
 
-@dataclass(frozen=True, eq=False)
-class Flips:
+@dataclass(frozen=True, eq=False, repr=False)
+class Flips(Shown):
     """Which rows of a table a change of some columns would give another answer."""
 
     status: NDArray[np.str_]

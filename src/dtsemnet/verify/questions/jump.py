@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from dtsemnet.arrays import Array, Bools, Floats
+from dtsemnet.notebook import Shown
 from dtsemnet.tree import Model
 from dtsemnet.tree.wording import number_text
 from dtsemnet.verify.proof.certificates import Polytope, exact_value, round_down
@@ -40,8 +41,8 @@ NEAR = 1e-6
 """How near to the boundary the two rows must lie, in each feature."""
 
 
-@dataclass(frozen=True)
-class Jump:
+@dataclass(frozen=True, repr=False)
+class Jump(Shown):
     """The largest jump of one output on a domain."""
 
     lower: float

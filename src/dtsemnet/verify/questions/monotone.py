@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from dtsemnet.arrays import Array, Bools, Floats
+from dtsemnet.notebook import Shown
 from dtsemnet.tree import Model
 from dtsemnet.tree._validate import not_negative
 from dtsemnet.verify.proof.binding import bind
@@ -44,8 +45,8 @@ from dtsemnet.verify.questions.reachability import AnswerStatus
 __all__ = ["Monotone", "monotone"]
 
 
-@dataclass(frozen=True)
-class Monotone(Provable):
+@dataclass(frozen=True, repr=False)
+class Monotone(Provable, Shown):
     """Yes with proofs, no with two inputs, or undecided."""
 
     status: AnswerStatus

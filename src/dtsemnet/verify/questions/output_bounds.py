@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from dtsemnet.arrays import Array, Floats
+from dtsemnet.notebook import Shown
 from dtsemnet.tree import Model, TanhScale
 from dtsemnet.tree.wording import number_text
 from dtsemnet.verify.proof.certificates import Polytope, linear_bound, round_down
@@ -35,8 +36,8 @@ __all__ = ["AllBounds", "Extreme", "OutputBounds", "lipschitz", "output_bounds"]
 MAX_BOXES = 500
 
 
-@dataclass(frozen=True)
-class Extreme:
+@dataclass(frozen=True, repr=False)
+class Extreme(Shown):
     """One end of the range of an output."""
 
     certified: float
@@ -49,8 +50,8 @@ class Extreme:
     """``certified`` before the output map."""
 
 
-@dataclass(frozen=True)
-class OutputBounds(Provable):
+@dataclass(frozen=True, repr=False)
+class OutputBounds(Provable, Shown):
     """Range of one output on a domain."""
 
     output: int

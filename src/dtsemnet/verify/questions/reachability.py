@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dtsemnet.arrays import Array
+from dtsemnet.notebook import Shown
 from dtsemnet.tree import Model, Tree, drop_leaves
 from dtsemnet.verify.proof.claims import Claim, Evidence, claims_about
 from dtsemnet.verify.proof.domain import Domain
@@ -36,8 +37,8 @@ class PossibleClasses(dict[Any, Verdict], Provable):
     evidence: Evidence | None = None
 
 
-@dataclass(frozen=True)
-class Answer(Provable):
+@dataclass(frozen=True, repr=False)
+class Answer(Provable, Shown):
     """Yes, no or undecided, with a witness or proofs."""
 
     status: AnswerStatus

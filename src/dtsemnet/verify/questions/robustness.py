@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dtsemnet.arrays import Array, Bools
+from dtsemnet.notebook import Shown
 from dtsemnet.tree import Model
 from dtsemnet.tree._validate import not_negative
 from dtsemnet.tree.wording import number_text
@@ -38,8 +39,8 @@ RowStatus = Literal["certified", "broken", "undecided"]
 MAX_LOOKS = 4
 
 
-@dataclass(frozen=True)
-class Robustness(Provable):
+@dataclass(frozen=True, repr=False)
+class Robustness(Provable, Shown):
     """Radius within which the class of one input does not change."""
 
     label: Any
@@ -60,8 +61,8 @@ class Robustness(Provable):
         return text if self.point is None else f"{text}; at {end_text(self.upper, up=True)} it is {self.other!r}"
 
 
-@dataclass(frozen=True, eq=False)
-class Certified(Provable):
+@dataclass(frozen=True, eq=False, repr=False)
+class Certified(Provable, Shown):
     """Which rows keep their class within a distance."""
 
     epsilon: float

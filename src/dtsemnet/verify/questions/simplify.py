@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dtsemnet.arrays import Bools, Floats
+from dtsemnet.notebook import Shown
 from dtsemnet.tree import Model, Tree
 from dtsemnet.verify.proof.binding import bind
 from dtsemnet.verify.proof.domain import Domain
@@ -22,8 +23,8 @@ from dtsemnet.verify.proof.exploration import rounding_bound
 __all__ = ["Simplified", "simplify"]
 
 
-@dataclass(frozen=True, eq=False)
-class Simplified:
+@dataclass(frozen=True, eq=False, repr=False)
+class Simplified(Shown):
     """A tree with fewer weights, and how far it is from the original."""
 
     tree: Any
