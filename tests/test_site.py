@@ -19,7 +19,7 @@ import dtsemnet
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 
-PRIVATE = {"dtsemnet.kernels", "dtsemnet.cli", "dtsemnet.fit"}
+PRIVATE = {"dtsemnet.kernels", "dtsemnet.cli", "dtsemnet.fit", "dtsemnet.tables"}
 """Packages whose names are for this library alone, as their opening pages say."""
 
 
@@ -62,7 +62,7 @@ def toctrees() -> set[Path]:
             continue
         for tree in re.findall(r"^```\{toctree\}\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S):
             entries = [line for line in tree.splitlines() if line and not line.startswith(":")]
-            paths = [re.sub(r".*<(.*)>", r"\1", entry).strip() for entry in entries]
+            paths = [re.sub(r".*<(.*)>", r"\1", entry).strip().rstrip("*") for entry in entries]
             named |= {(page.parent / f"{path}.md").resolve() for path in paths}
     return named
 

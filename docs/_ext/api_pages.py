@@ -159,11 +159,12 @@ def resolve(app: Any, env: Any, node: Any, content: Any) -> Any:
 
     What is there but private becomes text. What is not there is a broken reference, and stays a warning.
     """
-    from sphinx.util.nodes import make_refnode  # here, so that tests can read this file without sphinx
+    from docutils import nodes  # here, so that tests can read this file without sphinx
+    from sphinx.util.nodes import make_refnode
 
     target = node["reftarget"].lstrip("~.")
-    if node.get("refdomain") == "std" and target.startswith(LABELS_OF_OTHERS):
-        return content
+    if target.startswith(LABELS_OF_OTHERS):
+        return nodes.inline("", target.partition(":")[2] or target)
     if node.get("refdomain") != "py":
         return None
     scope = node.get("py:module") or ""
@@ -191,6 +192,17 @@ def exists(name: str) -> bool:
             value = getattr(value, part, None)
         return True
     return False
+
+
+def without_types(app: Any, what: str, name: str, value: Any, options: Any, signature: Any, result: Any) -> Any:
+    """Leave types out of the signature of what describes its parameters: they stand there, in words."""
+    if signature is None or "Parameters\n----" not in (inspect.getdoc(value) or ""):
+        return None
+    full = inspect.signature(value)
+    bare = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in full.parameters.values()]
+    if bare and bare[0].name in ("self", "cls"):
+        bare = bare[1:]
+    return str(full.replace(parameters=bare, return_annotation=inspect.Signature.empty)), None
 
 
 def skip_routing(app: Any, what: str, name: str, member: Any, skip: bool, options: Any) -> bool | None:
@@ -229,4 +241,5 @@ def setup(app: Any) -> dict[str, bool]:
     app.api_lookup = Lookup(write_pages())
     app.connect("missing-reference", resolve)
     app.connect("autodoc-skip-member", skip_routing)
+    app.connect("autodoc-process-signature", without_types)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
