@@ -117,9 +117,8 @@ class Shown:
         """The fields that say something, in short."""
         values = [(f.name, getattr(self, f.name)) for f in dataclasses.fields(self) if f.repr]  # type: ignore[arg-type]
         empty = (None, (), float("inf"))
-        return [
-            (name, brief(value)) for name, value in values if not any(value is e or _equal(value, e) for e in empty)
-        ]
+        said = [(name, value) for name, value in values if not any(value is e or _equal(value, e) for e in empty)]
+        return [(name, brief(value)) for name, value in said if not (isinstance(value, float) and math.isnan(value))]
 
 
 def curves(series: Mapping[str, Sequence[float | None]], mark: int | None = None) -> str:
