@@ -164,7 +164,7 @@ def test_bar_in_a_notebook_is_one_output_that_is_written_over(monkeypatch: pytes
         for k in range(10_000):
             bar.update(task, completed=k + 1)
     assert 1 <= len(shown) < 1000
-    assert "epoch 10000/10000" in shown[-1]
+    assert "epoch 10,000/10,000" in shown[-1]
 
 
 def cells(script: Path) -> list[str]:
