@@ -97,6 +97,7 @@ def _line(fitted: Any, table: ModelRows) -> dict[str, Any]:
     """Size and score of a tree."""
     from dtsemnet.cli.evaluate import class_scores, regression_scores
 
+    assert table.y is not None  # pruning asks for the target
     tree, model = fitted.tree_, fitted.model_
     size: dict[str, Any] = {"leaves": tree.n_leaves, "depth": tree.depth}
     if model.is_classifier:
