@@ -7,7 +7,9 @@ Three questions, CPU time on one thread:
   leaf, and the time to check all certificates once more in rational arithmetic;
 - how far each of 100 test digits of MNIST can move (largest change of a pixel) before a tree of depth 8 changes its
   class;
-- how much longer the same takes if every leaf of another class gets its program.
+- how much longer the same takes if every leaf of another class gets its program;
+- how long another checkout of this repository takes for the same digits, if ``--against`` names its folder. Both take
+  turns, each in a process of its own, so that they share what the machine is busy with.
 
 Run ``python benchmarks/verify_scale.py``. MNIST is found as the benchmarks of the paper find it (``DTSEMNET_DATA``).
 The tree is fitted first, unless ``--model`` names a model file. Writes ``VERIFY.md`` next to this file.
@@ -16,6 +18,10 @@ The tree is fitted first, unless ``--model`` names a model file. Writes ``VERIFY
 from __future__ import annotations
 
 import argparse
+import os
+import subprocess
+import sys
+import tempfile
 import time
 from datetime import date
 from pathlib import Path
@@ -41,16 +47,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--model", help="a model file with a tree for MNIST; fitted here by default")
     parser.add_argument("--digits", type=int, default=N_DIGITS, help="number of test digits")
+    parser.add_argument("--against", type=Path, help="another checkout, whose time for the digits is measured, too")
     options = parser.parse_args()
     one_thread()
     reachable_leaves(_random_tree(2, 0.5), Domain(-1.0, 1.0))  # compile
     m = machine()
     versions = ", ".join(f"{package} {number}" for package, number in m["versions"].items())
     command = "python benchmarks/verify_scale.py" + (" --model FILE" if options.model else "")
+    command += " --against FOLDER" if options.against else ""
+    digits = _mnist(options.model, options.digits)
     page = [
         f"# Proofs at scale\n\nCPU time on one thread; made by `{command}`.\n",
         "## Reachable leaves, 16 features\n", _leaves_table(), "\n## Robustness, largest change\n",
-        _radius_table(options.model, options.digits),
+        _radius_table(digits, options.digits),
+        *([_against(options.against, *digits)] if options.against else []),
         f"\n{date.today().isoformat()}: {m['processor']}, {m['cores']} cores, {m['system']}; {versions}.\n",
     ]  # fmt: skip
     (HERE / "VERIFY.md").write_text("\n".join(page))
@@ -87,8 +97,8 @@ def _all_programs(tree: Tree, domain: Domain) -> float:
     """CPU seconds of one linear program per leaf, without certificates."""
     cuts = Cuts(bind(Model.of(tree), domain))
     regions = _regions(cuts)
-    systems = [(*cuts.rows(region), region) for region in regions]
-    return cpu_time(lambda: [interior(g, h, region.lower, region.upper, soft) for g, h, soft, region in systems])
+    polytopes = [cuts.polytope(region) for region in regions]
+    return cpu_time(lambda: [interior(polytope) for polytope in polytopes])
 
 
 def _regions(cuts: Cuts) -> list[Region]:
@@ -103,10 +113,9 @@ def _regions(cuts: Cuts) -> list[Region]:
     return [region for _, region in sorted(leaves, key=lambda pair: pair[0])]
 
 
-def _radius_table(path: str | None, n_digits: int) -> str:
+def _radius_table(digits: tuple[Model, Any], n_digits: int) -> str:
     rng = np.random.default_rng(1)
     synthetic = Model.of(_random_tree(8, 0.5)), rng.uniform(-1, 1, (n_digits, N_FEATURES))
-    digits = _mnist(path, n_digits)
     rows = [_radii("random tree, depth 8, 16 features", *synthetic), _radii("MNIST, depth 8, 784 features", *digits)]
     header = (
         "tree", "inputs", "time each, mean", "median", "slowest", "programs each", "lower = upper within",
@@ -145,6 +154,58 @@ def _radius_of_all(model: Model, x: Any) -> float:
         if model.tree.leaf_class[leaf] != own and not region.empty:
             best = min(best, try_leaf(cuts, distance, region, leaf, 0.0, NearestPoint()))
     return best
+
+
+TIMED = """
+import sys, time
+import numpy as np
+from dtsemnet.tree import Tree
+from dtsemnet.verify import robustness
+tree = Tree.load(sys.argv[1])
+X = np.load(sys.argv[2])
+robustness(tree, X[0])
+for line in sys.stdin:
+    start = time.process_time()
+    found = robustness(tree, X[int(line)])
+    print(time.process_time() - start, found.lower, found.upper, flush=True)
+"""
+"""What each checkout runs: a number of a digit comes in, CPU seconds and the radius go out."""
+
+
+def _against(folder: Path, model: Model, X: Any) -> str:
+    """Time the radii of the same digits by this checkout and by another, in turns."""
+    with tempfile.TemporaryDirectory() as scratch:
+        tree, rows = Path(scratch, "tree.json"), Path(scratch, "rows.npy")
+        model.tree.replace(feature_names=None).save(
+            tree
+        )  # without the encoder, which passes pixels on: older checkouts may not know its version
+        np.save(rows, X)
+        runs = [_timed(source, tree, rows) for source in (folder / "src", HERE.parent / "src")]
+        found = []
+        for i in range(len(X)):
+            for run in runs:
+                run.stdin.write(f"{i}\n")
+                run.stdin.flush()
+                found.append([float(word) for word in run.stdout.readline().split()])
+        for run in runs:
+            run.communicate()
+    before, now = np.array(found).reshape(len(X), 2, 3).transpose(1, 0, 2)
+    ratio = before[:, 0].mean() / now[:, 0].mean()
+    apart = float(np.abs(before[:, 1] - now[:, 1]).max())
+    header = ("", "time each, mean", "median", "slowest")
+    lines = [
+        (name, f"{part[:, 0].mean():.3f} s", f"{np.median(part[:, 0]):.3f} s", f"{part[:, 0].max():.2f} s")
+        for name, part in (("the other checkout", before), ("this one", now))
+    ]
+    note = f"The radii differ by at most {apart:.0e}; this checkout is {ratio:.1f} times as fast."
+    return f"\n## The same {len(X)} digits by another checkout, in turns\n\n{note}\n\n{table(header, lines)}"
+
+
+def _timed(source: Path, tree: Path, rows: Path) -> Any:
+    environment = os.environ | {"PYTHONPATH": str(source), "OMP_NUM_THREADS": "1"}
+    words = [sys.executable, "-c", TIMED, str(tree), str(rows)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    return subprocess.Popen(words, env=environment, text=True, **pipes)  # type: ignore[call-overload]
 
 
 def _mnist(path: str | None, n_digits: int) -> tuple[Model, Any]:

@@ -153,6 +153,8 @@ class Column:
         >>> Column("age", center=40.0, scale=0.1, upper=2.0).map(70.0)
         2.0
         """
+        if self.is_identity:
+            return float(number)
         numbers = np.array([number], dtype=np.float64)
         map_numbers(numbers, self.center, self.scale, *self.bounds)
         return float(numbers[0])

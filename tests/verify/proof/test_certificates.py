@@ -13,6 +13,7 @@ from dtsemnet.verify.proof.certificates import (
     Polytope,
     distance_bound,
     exact_dot,
+    exact_steps,
     exact_value,
     linear_bound,
     round_down,
@@ -90,3 +91,11 @@ def test_integers_over_a_common_power_of_two_give_what_fractions_give(seed):
     euclidean = distance_bound(rows, bound, y, center, weight, "2")
     if height > 0 and any(free):
         assert euclidean**2 <= height**2 / sum(f * f for f in free) <= euclidean**2 * (1 + Fraction(1, 10**12))
+
+
+@given(st.lists(st.tuples(*[st.floats(-1e9, 1e9) | st.sampled_from([5e-324, -1e300, 0.1])] * 3), max_size=6))
+def test_steps_are_those_of_fractions(triples):
+    weight, z, center = (np.array([triple[k] for triple in triples], dtype=np.float64) for k in range(3))
+    size, unit = exact_steps(np.abs(weight), z, center)
+    exact = [abs(Fraction(w)) * abs(Fraction(x) - Fraction(c)) for w, x, c in triples]
+    assert [int(entry) * unit for entry in size] == exact

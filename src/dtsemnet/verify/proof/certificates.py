@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from dtsemnet.arrays import Bools, Floats
 
 __all__ = [
-    "Farkas", "Norm", "Polytope", "distance_bound", "exact_dot", "exact_value", "linear_bound", "root_above",
-    "round_down", "round_up",
+    "Farkas", "Norm", "Polytope", "distance_bound", "exact_dot", "exact_steps", "exact_value", "linear_bound",
+    "root_above", "round_down", "round_up",
 ]  # fmt: skip
 
 Norm = Literal["inf", "1", "2"]
@@ -82,6 +82,13 @@ def exact_dot(left: Iterable[Any], right: Iterable[Any]) -> Fraction:
             total, bits = total << (here - bits), here
         total += (p * r) << (bits - here)
     return Fraction(total, 1 << bits)
+
+
+def exact_steps(weight: Floats, z: Floats, center: Floats) -> tuple[NDArray[np.object_], Fraction]:
+    """The numbers ``weight * |z - center|`` without rounding: integers, and the unit that they are counted in."""
+    points, weights = _integers(np.stack([z, center])), _integers(weight)
+    size = np.abs(points.integers[0] - points.integers[1]) * weights.integers
+    return size, weights.times(1, points.exponent)
 
 
 def exact_value(coef: Floats, constant: float, z: Sequence[Fraction]) -> Fraction:

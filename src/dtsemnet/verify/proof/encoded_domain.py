@@ -106,15 +106,23 @@ class EncodedDomain:
             )
 
     def _first_outside(self, row: Array) -> str | None:
-        for reading, value in zip(self.readings, row.tolist()):
-            if not reading.contains(value):
-                return f"column {reading.column.name!r} holds {value!r}"
+        if not self._holds_plain_numbers(row):
+            for reading, value in zip(self.readings, row.tolist()):
+                if not reading.contains(value):
+                    return f"column {reading.column.name!r} holds {value!r}"
         if self.constraints is not None:
             numbers = np.array([reading.number(value) for reading, value in zip(self.readings, row.tolist())])
             for k, (a, b) in enumerate(zip(self.constraints[0], self.constraints[1].tolist())):
                 if exact_dot(a.tolist(), numbers.tolist()) > Fraction(b):
                     return f"row {k} of A does not hold"
         return None
+
+    def _holds_plain_numbers(self, row: Array) -> bool:
+        """Whether all columns hold numbers between two ends and no more is asked of them; False may mean anything."""
+        if row.dtype != np.float64 or not all(reading.is_interval for reading in self.readings):
+            return False
+        ends = np.array([(reading.low, reading.high) for reading in self.readings]).reshape(-1, 2)
+        return bool(((ends[:, 0] <= row) & (row <= ends[:, 1])).all())
 
     def leaf_of(self, row: Array) -> int:
         """The leaf that the model sends a row to."""

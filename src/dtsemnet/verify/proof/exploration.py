@@ -539,16 +539,18 @@ def _parallel(tree: Tree, feature: Ints, separate: Bools | None) -> tuple[Ints, 
 def _scales(directions: dict[bytes, int]) -> list[tuple[int, int]]:
     """For each direction, a number that those share which differ by a power of two, and its exponent."""
     families: dict[bytes, int] = {}
-    found = []
-    for key in directions:
-        weight, rest = np.frombuffer(key[: len(key) // 8 * 8]), key[len(key) // 8 * 8 :]
-        exponent = int(np.frexp(np.abs(weight).max(initial=0.0))[1])
-        with np.errstate(over="ignore", under="ignore"):
-            shape = np.ldexp(weight, -exponent)
-            is_exact = np.array_equal(np.ldexp(shape, exponent), weight)
-        name = shape.tobytes() + rest if is_exact else key + b"exact"
-        found.append((families.setdefault(name, len(families)), exponent))
-    return found
+    keys = list(directions)
+    if not keys:
+        return []
+    weight = np.stack([np.frombuffer(key[: len(key) // 8 * 8]) for key in keys])
+    exponent = np.frexp(np.abs(weight).max(axis=1, initial=0.0))[1].astype(np.int64)
+    with np.errstate(over="ignore", under="ignore"):
+        shape = np.ldexp(weight, -exponent[:, None])
+        is_exact = (np.ldexp(shape, exponent[:, None]) == weight).all(axis=1)
+    rests = [key[len(key) // 8 * 8 :] for key in keys]
+    parts = zip(keys, shape, rests, is_exact.tolist(), exponent.tolist())
+    names = [(row.tobytes() + rest if exact else key + b"exact", power) for key, row, rest, exact, power in parts]
+    return [(families.setdefault(name, len(families)), power) for name, power in names]
 
 
 def leaves_below(tree: Tree, node: int) -> range:

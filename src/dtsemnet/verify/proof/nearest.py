@@ -24,7 +24,15 @@ import numpy as np
 
 from dtsemnet.arrays import Array, Bools, Floats
 from dtsemnet.names import shown
-from dtsemnet.verify.proof.certificates import Norm, Polytope, distance_bound, root_above, round_down, round_up
+from dtsemnet.verify.proof.certificates import (
+    Norm,
+    Polytope,
+    distance_bound,
+    exact_steps,
+    root_above,
+    round_down,
+    round_up,
+)
 from dtsemnet.verify.proof.decision import is_small, neighbours_that_arrive, points_that_arrive
 from dtsemnet.verify.proof.encoded_domain import EncodedDomain, points_inwards
 from dtsemnet.verify.proof.exploration import Cuts, Region, leaves_below
@@ -60,13 +68,13 @@ class Distance:
             held[part] = True
             due += Fraction(fee) if (z[part] != self.center[part]).any() else 0
         moved = np.flatnonzero((z != self.center) & ~held)
-        steps = [
-            abs(Fraction(float(z[k])) - Fraction(float(self.center[k]))) * Fraction(_finite(float(self.weight[k])))
-            for k in moved
-        ]
+        weight = np.where(np.isfinite(self.weight), self.weight, 1.0)  # what is held moves by no more than rounding
+        size, unit = exact_steps(weight[moved], z[moved], self.center[moved])
         if self.norm == "2":
-            return round_up(root_above(sum((step * step for step in steps), Fraction(0))))
-        return round_up(max(steps, default=Fraction(0)) if self.norm == "inf" else sum(steps, due))
+            return round_up(root_above(int((size * size).sum()) * unit * unit))
+        if self.norm == "inf":
+            return round_up(int(size.max(initial=0)) * unit)
+        return round_up(int(size.sum()) * unit + due)
 
     def between(self, Z: Floats) -> tuple[Floats, Floats]:
         """The distances of points, rounded down and up."""
@@ -110,11 +118,6 @@ class NearestPoint:
     leaf: int = -1
     n_programs: int = 0
     deadline: Deadline = field(default_factory=lambda: Deadline(None))
-
-
-def _finite(weight: float) -> float:
-    """The weight of a feature that moved; one that is held moves by no more than rounding."""
-    return weight if np.isfinite(weight) else 1.0
 
 
 def read_norm(norm: Any) -> Norm:
@@ -282,8 +285,9 @@ def _certify(distance: Distance, polytope: Polytope, solution: Solution) -> floa
     """Turn multipliers into a distance that is proved, rounded down."""
     rows, right, lower, upper, _ = polytope
     at_lower, at_upper = np.flatnonzero(solution.at_lower), np.flatnonzero(solution.at_upper)
-    unit = np.eye(len(lower))
-    rows = np.vstack([rows, -unit[at_lower], unit[at_upper]])
+    ends = np.zeros((len(at_lower) + len(at_upper), len(lower)))
+    ends[np.arange(len(ends)), np.append(at_lower, at_upper)] = np.repeat([-1.0, 1.0], [len(at_lower), len(at_upper)])
+    rows = np.vstack([rows, ends])
     right = np.concatenate([right, -lower[at_lower], upper[at_upper]])
     multiplier = np.concatenate([solution.multiplier, solution.at_lower[at_lower], solution.at_upper[at_upper]])
     proved = distance_bound(rows, right, multiplier, distance.center, distance.weight, distance.norm)

@@ -56,6 +56,11 @@ class Reading:
         """Whether the model reads numbers."""
         return self.column.categories is None
 
+    @property
+    def is_interval(self) -> bool:
+        """Whether its values are all numbers between two ends."""
+        return self.column.categories is None and self.present and not (self.is_integer or self.may_miss)
+
     def contains(self, value: Any) -> bool:
         """Whether a value may occur."""
         column = self.column
