@@ -104,6 +104,7 @@ def _line(fitted: Any, table: ModelRows) -> dict[str, Any]:
         codes, predicted = model.class_codes(table.y), tree.leaf_class[model.apply(table.X)]
         scores = class_scores(codes, predicted, model.predict_proba(table.X), table.weight)
         return size | {name: scores[name] for name in ("accuracy", "log loss")}
+    assert table.y is not None  # the table was read with its target
     scores = regression_scores(table.y, model.predict(table.X), table.weight)
     return size | {name: scores[name] for name in ("RMSE", "R2")}
 
