@@ -65,8 +65,8 @@ $(VENV)/.base: pyproject.toml constraints.txt | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
 	touch $@
 
-$(VENV)/.dev: pyproject.toml workshop/pyproject.toml constraints.txt | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]" -e workshop
+$(VENV)/.dev: pyproject.toml workshop/pyproject.toml checker/pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]" -e workshop -e checker
 	touch $@ $(VENV)/.base
 
 $(VENV)/.docs: pyproject.toml workshop/pyproject.toml constraints.txt | $(VENV)/.dev

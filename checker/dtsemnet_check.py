@@ -93,6 +93,13 @@ def flag(fields: dict[str, Any], name: str) -> bool:
     return fields.get(name, False)
 
 
+def count(value: Any) -> int:
+    """Read a number that is an integer."""
+    if not doubles(value).is_integer():
+        raise Malformed(f"{value!r} must be an integer")
+    return int(value)
+
+
 def exact(number: Any) -> Fraction:
     """Read a double, or a text like "2/3"."""
     if type(number) is str and not re.fullmatch(r"-?\d{1,999}(/\d{1,999})?", number, re.ASCII):
@@ -142,6 +149,11 @@ class Column:
         if not fields.keys() <= known.keys() or fields.get("missing") not in (None, "indicator", "fill"):
             raise Malformed(f"a column has unknown fields: {str(fields)[:80]}")
         self.fields = known | fields
+        values = fields.get("categories")
+        if values is not None and (
+            len(set(values)) < len(values) or (fields.get("missing") == "fill" and self.fields["fill"] not in values)
+        ):
+            raise Malformed("categories must be distinct, and a fill one of them")
         self.name, self.categories, self.missing, self.fill = list(self.fields.values())[:4]
         self.numbers = [doubles(x) for x in list(self.fields.values())[4:]]
         self.is_plain = self.categories is None and self.numbers == [0.0, 1.0, -INFINITY, INFINITY]
@@ -203,24 +215,37 @@ class Model:
 
     def __init__(self, document: dict[str, Any]) -> None:
         tree = document["tree"]
-        if document["version"] not in (1, 2) or "format" not in document:
-            raise Malformed("the model has an unknown version")
+        is_map = document.get("output", {"kind": "identity"})["kind"] in ("identity", "tanh-scale")
+        if document["version"] not in (1, 2) or document["format"] != "dtsemnet" or not is_map:
+            raise Malformed("the model has an unknown format")
         self.columns = [Column(fields) for fields in document["encoder"]["columns"]]
         ends = list(itertools.accumulate((column.width for column in self.columns), initial=0))
         self.parts = [range(*pair) for pair in itertools.pairwise(ends)]  # the features of each column
-        self.width, n, self.n_outputs = ends[-1], len(tree["bias"]), int(tree["n_outputs"])
+        self.width, n, self.n_outputs = ends[-1], len(tree["bias"]), count(tree["n_outputs"])
+        if (tree["n_features"], tree["n_splits"]) != (self.width, n) or self.n_outputs < 1:
+            raise Malformed("the tree does not have as many splits, features or outputs as it says")
         self.weight, self.bias = doubles(tree["weight"], n, self.width), doubles(tree["bias"], n)
-        self.children = [[int(child) for child in pair] for pair in doubles(tree["children"], n, 2)]
-        below = sorted(itertools.chain(*self.children))
-        is_later = all(not 0 <= child <= k for k, pair in enumerate(self.children) for child in pair)
-        if not is_later or below != ([*range(-n - 1, 0), *range(1, n)] if n else []):
-            raise Malformed("children must form one tree, parents first; k is a split, -1 - k is leaf k")
+        self.children = [[count(child) for child in pair] for pair in doubles(tree["children"], n, 2)]
+        order, todo = [], [0 if n else -1]
+        while todo and len(order) <= n:
+            node = todo.pop()
+            order += [-1 - node] if node < 0 else []
+            todo += self.children[node][::-1] if node >= 0 else []
+            if node >= 0 and not all(child < 0 or child > node for child in self.children[node]):
+                raise Malformed("splits must come before the splits below them")
+        if todo or order != list(range(n + 1)):
+            raise Malformed("children must form one tree, with leaves numbered from left to right")
         shape = n + 1, self.n_outputs
         self.value = doubles(tree["value"], *shape)
         self.coef = doubles(tree["coef"], *shape, self.width) if "coef" in tree else None
         self.ceiling = doubles(tree["upper"], *shape) if "upper" in tree else [[INFINITY] * self.n_outputs] * (n + 1)
         self.floor = doubles(tree["lower"], *shape) if "lower" in tree else [[-INFINITY] * self.n_outputs] * (n + 1)
-        labels = self.labels = tree.get("class_names")  # of equal shares the first class is the answer
+        names = tree.get("class_names")
+        if names is not None and (len(set(names)) < len(names) or len(names) != self.n_outputs or "coef" in tree):
+            raise Malformed("class_names must be distinct names of the outputs")
+        if names is not None and not all(min(row) >= 0 and abs(sum(row) - 1) < 1e-5 for row in self.value):
+            raise Malformed("the shares of a leaf must sum to 1")
+        labels = self.labels = names  # of equal shares the first class is the answer
         self.label = labels and [labels[max(range(self.n_outputs), key=row.__getitem__)] for row in self.value]
 
     def leaf(self, z: list[float]) -> int:
@@ -293,7 +318,7 @@ class Near:
         self.domain, self.row, self.norm = domain, domain.row(fields["row"]), fields["norm"]
         self.distance = Fraction(doubles(fields["distance"]))
         self.cost = [Fraction(c) for c in doubles(fields.get("cost", [1.0] * len(columns)), len(columns))]
-        self.held = {int(j) for j in fields["held"]}
+        self.held = {count(j) for j in fields["held"]}
         self.held |= {j for j, c in enumerate(columns) if c.categories is None and self.row[j] is None}
         if self.norm not in ("inf", "1", "2") or self.distance < 0 or min(self.cost) <= 0:
             raise Malformed("near needs a norm of inf, 1 or 2, a distance from 0 on and positive costs")
@@ -313,7 +338,7 @@ class Near:
 
     def half_space(self, terms: Any) -> Row:
         """A half-space that the norm implies: ``a (z - z0) <= distance``, if the dual norm of ``a`` is at most 1."""
-        model, a = self.domain.model, {int(v): exact(x) for v, x in terms}
+        model, a = self.domain.model, {count(v): exact(x) for v, x in terms}
         squares, center = Fraction(0), model.features(self.row)
         for j, part in enumerate(model.parts):
             here = {v: a[v] for v in part if v in a}
@@ -539,7 +564,7 @@ class Walk:
                     if self.counts(z) and self.statement.is_broken(z):
                         raise Unproved("a point that was to be harmless breaks the statement")
             else:
-                v, at, cases = int(case["feature"]), doubles(case["at"]), case["parts"]
+                v, at, cases = count(case["feature"]), doubles(case["at"]), case["parts"]
                 parts = self.part(box, v, at, True), self.part(box, v, at, False)
                 todo += [pair for pair in zip(parts, cases, strict=True) if pair[0] is not None]
             if self.steps > MOST_STEPS:
@@ -623,7 +648,7 @@ def ways_above(x: Line, y: Line, tolerance: Fraction) -> dict[int, dict[str, Row
 class Statement:
     """A statement: which leaves break it, and which outputs must not be above which others.
 
-    A new kind of statement is one more branch here, and its words in `text`.
+    A new kind of statement is one more branch in here.
     """
 
     def __init__(self, fields: dict[str, Any], domain: Domain, second: Any) -> None:
@@ -631,17 +656,19 @@ class Statement:
         self.models, self.order = [model], list(range(len(model.columns)))
         self.near = Near(domain, fields["near"]) if "near" in fields else None
         self.tolerance = Fraction(doubles(fields.get("tolerance", 0.0)))
+        if self.tolerance < 0:
+            raise Malformed("a tolerance must not be negative")
         self.leaves: set[int] = set()  # that must not be reached
         self.pairs: list[tuple[Any, Any]] = []  # what must not be above what: numbers, or (tree, output)
         moved: list[int] = []
         if self.kind == "never":
             classes = fields.get("classes", [])
-            self.leaves = {int(leaf) for leaf in fields.get("leaves", [])}
+            self.leaves = {count(leaf) for leaf in fields.get("leaves", [])}
             self.leaves |= {k for k, label in enumerate(model.label or []) if label in classes}
             if any(c not in (model.labels or []) for c in classes) or not self.leaves <= set(range(len(model.value))):
                 raise Malformed("never names a class or a leaf that the model does not have")
         elif self.kind == "bound":
-            output = 0, int(fields["output"])
+            output = 0, count(fields["output"])
             least = doubles(fields["at_least" if "at_least" in fields else "at_most"])
             self.pairs = [(least, output) if "at_least" in fields else (output, least)]
         elif self.kind == "agree":
@@ -649,7 +676,7 @@ class Statement:
             self.pairs = [(a, b) for o in range(model.n_outputs) for a, b in (((0, o), (1, o)), ((1, o), (0, o)))]
             self.pairs *= model.label is None
         elif self.kind == "monotone":
-            j, o = int(fields["column"]), int(fields["output"])
+            j, o = count(fields["column"]), count(fields["output"])
             moved, column = [j], model.columns[j]
             if column.categories is not None or self.near is not None:
                 raise Malformed("monotone is about a column of numbers, and all rows of the domain")
@@ -675,7 +702,7 @@ class Statement:
     def read_second(self, second: dict[str, Any]) -> Model:
         """Read the model to compare with; it must read the same columns in the same way, in any order."""
         other, model = Model(second["model"]), self.domain.model
-        self.order = [int(j) for j in second["columns"]]
+        self.order = [count(j) for j in second["columns"]]
         pairs = [
             (model.columns[j], column, self.domain.allowed[j])
             for j, column in zip(self.order, other.columns, strict=True)
@@ -749,11 +776,11 @@ class Statement:
         if not self.is_broken(z):
             raise Unproved("the witness does not break the statement")
 
-    def text(self) -> str:
-        """The statement in words."""
-        parts = [f"{key} {json.dumps(value)}" for key, value in self.fields.items() if key not in ("kind", "near")]
-        near = [f"near {json.dumps(self.fields['near'])}"] if self.near is not None else []
-        return f"{self.kind}: " + ", ".join(parts + near)
+
+def text(fields: dict[str, Any]) -> str:
+    """A statement in words, on one line."""
+    parts = [f"{key} {json.dumps(value)}" for key, value in fields.items() if key != "kind"]
+    return ascii(f"{fields['kind']}: {', '.join(parts)}")[1:-1]
 
 
 def read(data: bytes, other: bytes | None) -> tuple[Domain, Any]:
@@ -778,26 +805,25 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--quiet", action="store_true", help="print only what is not proved, and the sums")
     parser.add_argument("--version", action="version", version=__version__)
     options = parser.parse_args(words)
-    n_proved = n_wrong = 0
+    n_claims = n_wrong = 0
     try:
         other = None if options.model is None else options.model.read_bytes()
         domain, document = read(options.proof.read_bytes(), other)
         for column, allowed in zip(domain.model.columns, () if options.quiet else domain.allowed):
             print(ascii(f"domain: {column.name}: {json.dumps(allowed)}")[1:-1])
         for claim in document["claims"]:
-            statement = Statement(claim["statement"], domain, document.get("second"))
             try:
+                statement = Statement(claim["statement"], domain, document.get("second"))
                 if flag(claim, "holds"):
                     statement.walk.check(claim["certificate"])
                 else:
                     statement.refute(claim["witness"])
-                n_proved += 1
                 answer = "proved" if claim["holds"] else "refuted"
             except Unproved as error:
-                n_wrong += 1
                 answer = f"NOT PROVED ({error})"
-            if n_wrong or not options.quiet:
-                print(ascii(f"{answer}: {statement.text()}")[1:-1])
+            n_claims, n_wrong = n_claims + 1, n_wrong + (answer[0] == "N")
+            if answer[0] == "N" or not options.quiet:
+                print(f"{answer}: {text(claim['statement'])}")
     except (
         Malformed,
         OSError,
@@ -811,7 +837,7 @@ def main(words: list[str] | None = None) -> int:
     ) as error:
         print(f"refused: {ascii(str(error))[1:200]} ({type(error).__name__})", file=sys.stderr)
         return 2
-    print(f"{n_proved} claims are checked, {n_wrong} are not proved")
+    print(f"{n_claims} claims, {n_wrong} of them not proved")
     return int(n_wrong > 0)
 
 

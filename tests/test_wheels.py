@@ -1,4 +1,4 @@
-"""Both distributions, built and installed outside the checkout: they are complete and work, apart and together."""
+"""All distributions, built and installed outside the checkout: they are complete and work, apart and together."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 from releasing.distributions import Wheel, distributions, tracked
 
 ROOT = Path(__file__).parents[1]
-DISTRIBUTIONS = {"dtsemnet": ROOT, "dtsemnet_paper": ROOT / "workshop"}
+DISTRIBUTIONS = {"dtsemnet": ROOT, "dtsemnet_paper": ROOT / "workshop", "dtsemnet_check": ROOT / "checker"}
 
 USE_PRODUCT = """
 import importlib.util, sys
@@ -121,7 +121,7 @@ def test_source_distributions_are_complete(built: Path, tmp_path: Path) -> None:
             archive.extractall(tmp_path, filter="data")
         folder = next(tmp_path.glob(f"{name}-*"))
         tests = {Path(path).relative_to(project.relative_to(ROOT)) for path in _tracked(f"{project / 'tests'}")}
-        assert tests
+        assert tests or name == "dtsemnet_check"  # whose tests are those of the proofs
         assert all((folder / path).is_file() for path in tests)
         assert {"LICENSE", "README.md", "pyproject.toml"} <= {path.name for path in folder.iterdir()}
         again = tmp_path / f"wheel-{name}"
@@ -164,8 +164,23 @@ def test_both_together_add_the_verbs_of_the_workshop_with_its_tables(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_two_distributions_have_one_version() -> None:
+def test_the_checker_needs_nothing_but_python(built: Path, tmp_path: Path) -> None:
+    from dtsemnet import Topology, Tree
+    from dtsemnet.verify import Domain, never
+
+    checker = _install(next(built.glob("dtsemnet_check-*.whl")), tmp_path / "checker")
+    tree = Tree(Topology.complete(1), [[1.0, 1.0]], [-5.0], [[1, 0], [0, 1]], class_names=["small", "large"])
+    never(tree, Domain(0.0, 1.0), "large").save_proof(tmp_path / "proof.json")
+    code = "import sys; from dtsemnet_check import main; sys.exit(main())"
+    said = _python(code, str(tmp_path / "proof.json"), paths=[checker], folder=tmp_path)
+    assert "proved: never" in said
+    absent = "import importlib.util, sys; sys.exit(any(map(importlib.util.find_spec, ('numpy', 'dtsemnet'))))"
+    _python(absent, paths=[checker], folder=tmp_path)
+
+
+def test_all_distributions_have_one_version() -> None:
     import dtsemnet
+    import dtsemnet_check
     import dtsemnet_paper
 
-    assert dtsemnet.__version__ == dtsemnet_paper.__version__
+    assert dtsemnet.__version__ == dtsemnet_paper.__version__ == dtsemnet_check.__version__

@@ -32,6 +32,7 @@ EXAMPLES = """
 dtsemnet verify model.json --data data.csv
 dtsemnet verify model.json --data data.csv --epsilon 0.01 --epsilon 0.1 --out report.md
 dtsemnet verify model.json --box age=18:30 --box income=0:20000 --never grant
+dtsemnet verify model.json --data data.csv --never grant --proof audit.proof.json
 dtsemnet verify model.json --data data.csv --fix sex=2 --monotone age --output high
 dtsemnet verify model.json --data data.csv --independent sex --independent age=1
 dtsemnet verify model.json --vnnlib property.vnnlib
@@ -85,6 +86,9 @@ def run(
         float, typer.Option(help="Seconds for each question; what is left then is undecided.", min=0.0)
     ] = 300.0,
     out: Annotated[Path | None, typer.Option(help="Markdown file for the audit.", metavar="FILE")] = None,
+    proof: Annotated[
+        Path | None, typer.Option(help="Proof file, which dtsemnet-check checks on its own.", metavar="FILE")
+    ] = None,
     page: Annotated[Path | None, typer.Option(help="Explorer page that shows the proofs.", metavar="FILE")] = None,
     vnnlib: Annotated[
         Path | None,
@@ -113,6 +117,7 @@ def run(
     """
     check_output(out, force=force)
     check_output(page, force=force, what="--page")
+    check_output(proof, force=force, what="--proof")
     from dtsemnet.cli.models import load
     from dtsemnet.files import write_atomically
     from dtsemnet.verify import audit
@@ -148,6 +153,9 @@ def run(
         )  # fmt: skip
     if out is not None:
         write_atomically(out, report.to_markdown())
+    if proof is not None:
+        with working("proving bounds and radii once more, for the file"):
+            report.save_proof(proof)
     if page is not None:
         from dtsemnet.explorer import to_html
 
@@ -157,7 +165,7 @@ def run(
         print_json(_figures(model, report, loaded.output_names))
     else:
         _show(model, report, loaded.output_names)
-        for path, what in ((out, "Report"), (page, "Page")):
+        for path, what in ((out, "Report"), (page, "Page"), (proof, "Proof")):
             if path is not None:
                 say(f"{what} written to {path} ({size_of(path)}).")
     failed = [claim.text for claim in report.statements if claim.status != "yes"]
@@ -286,7 +294,9 @@ def _figures(model: Path, report: Report, names: Sequence[str] | None) -> dict[s
             {"change": change, "rows": len(found.status), "at least": found.lower, "at most": found.upper}
             for change, found in report.flips
         ],
-        "statements": [vars(claim) for claim in report.statements],
+        "statements": [
+            {"text": claim.text, "status": claim.status, "shown_by": claim.shown_by} for claim in report.statements
+        ],
     }
 
 

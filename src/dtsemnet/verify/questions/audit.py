@@ -6,7 +6,10 @@ The tree is explored once; all statements about its leaves, classes and outputs 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,9 +18,11 @@ from dtsemnet.arrays import Array, Bools
 from dtsemnet.notebook import markdown
 from dtsemnet.tree import Model
 from dtsemnet.tree.wording import number_text
+from dtsemnet.verify.proof.claims import Evidence, claims_about_leaves
 from dtsemnet.verify.proof.domain import Domain, Name
 from dtsemnet.verify.proof.encoded_domain import EncodedDomain, column_number, table_rows
 from dtsemnet.verify.proof.exploration import Exploration, LeafStatus, Reachability, Verdict, explore
+from dtsemnet.verify.proof.file import save_proof
 from dtsemnet.verify.proof.readings import Reading
 from dtsemnet.verify.proof.wording import end_text, row_text, value_text
 from dtsemnet.verify.questions.independent import Flips, find_flips, independent
@@ -39,6 +44,7 @@ class Statement:
     """"yes" (proved), "no" (there is a counterexample) or "undecided"."""
     shown_by: str
     """The number of proofs, or a counterexample."""
+    evidence: Evidence | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,6 +75,16 @@ class Report:
         if not self.model.is_classifier:
             return {}
         return {name: verdict.status for name, verdict in class_verdicts(self.model, self.leaves).items()}
+
+    def save_proof(self, path: str | PathLike[str]) -> Path:
+        """Write all that is proved and refuted as one proof file (:mod:`dtsemnet.verify.proof.file`).
+
+        What proof files have no statement for, such as independence, is left out: the Markdown names it.
+        """
+        found = [Evidence.on(self._encoded(), partial(claims_about_leaves, self.leaves))]
+        parts: list[Any] = [*self.statements, *self.outputs, *self.certified]
+        found += [part.evidence for part in parts if part.evidence is not None]
+        return save_proof(path, found)
 
     def to_markdown(self) -> str:
         """Write the report as Markdown."""
@@ -205,7 +221,7 @@ def _never(explored: Exploration, domain: Domain, label: Any) -> Statement:
     model = explored.model
     answer = never(model, domain, label, explored=explored)
     shown_by = f"{len(answer.proofs)} proofs" if answer.witness is None else _named(model, answer.witness)
-    return Statement(f"never {label!r}", answer.status, shown_by)
+    return Statement(f"never {label!r}", answer.status, shown_by, answer.evidence)
 
 
 def _monotone(model: Model, domain: Domain, name: Name, output: Any, time_limit: float | None) -> Statement:
@@ -219,7 +235,7 @@ def _monotone(model: Model, domain: Domain, name: Name, output: Any, time_limit:
         shown_by = f"{len(answer.proofs)} proofs"
     else:
         shown_by = f"a fall by {end_text(answer.margin, up=True)} is not ruled out"
-    return Statement(f"raising {name} never lowers {what}", answer.status, shown_by)
+    return Statement(f"raising {name} never lowers {what}", answer.status, shown_by, answer.evidence)
 
 
 def _change(given: Any) -> dict[Name, float | None]:
