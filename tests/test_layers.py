@@ -29,6 +29,7 @@ ROOMS = {
     "explorer": "arrays files kernels notebook tree",
     "verify": "arrays files kernels notebook tree",
     "rl": "arrays files folders json_lines kernels tree nn training fit estimators plot",
+    "mlflow": "arrays files tree estimators",
     "cli": "arrays files tables tree estimators export plot explorer verify rl",
 }
 """What each room may import. The rooms that read a model alone (export to verify) do not know each other."""

@@ -26,6 +26,7 @@ PACKAGES = {
     "dtsemnet.estimators": "The scikit-learn API",
     "dtsemnet.nn": "The network, for torch",
     "dtsemnet.training": "Training",
+    "dtsemnet.mlflow": "MLflow",
     "dtsemnet.names": "Names for people",
     "dtsemnet.files": "Files that are whole",
     "dtsemnet_paper.baselines": "Rival methods",

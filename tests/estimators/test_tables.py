@@ -325,7 +325,7 @@ NUMBERS = np.random.default_rng(0).standard_normal((60, 3))
         (FRAME.assign(name=[f"n{i}" for i in range(60)] * 1), TARGET, {"categorical_features": ["nme"]}, "no column"),
         (np.where(NUMBERS > 2, np.inf, NUMBERS), TARGET, {}, "infinity"),
         (NUMBERS[:1], TARGET[:1], {}, "1 sample"),
-        (NUMBERS.astype(str)[:, :1].repeat(2, 1) + "x", TARGET, {}, "could not convert"),
+        (np.char.add(NUMBERS.astype(str)[:, :1].repeat(2, 1), "x"), TARGET, {}, "could not convert"),
         (NUMBERS, NUMBERS[:, 0], {}, "continuous|label"),
         (NUMBERS, TARGET[:50], {}, "inconsistent numbers of samples"),
         (NUMBERS, None, {}, "requires y"),

@@ -44,6 +44,7 @@ VERBS = {
     "plot": "dtsemnet.cli.plot",
     "explore": "dtsemnet.cli.explore",
     "export": "dtsemnet.cli.export",
+    "card": "dtsemnet.cli.card",
     "info": "dtsemnet.cli.info",
     "verify": "dtsemnet.cli.verify",
     "rl": "dtsemnet.cli.rl",

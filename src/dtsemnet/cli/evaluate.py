@@ -13,7 +13,7 @@ from dtsemnet.cli.table_options import TableOptions, reads_tables
 if TYPE_CHECKING:
     from dtsemnet.arrays import Bools, Floats, Ints
 
-__all__ = ["EXAMPLES", "class_scores", "regression_scores", "run"]
+__all__ = ["EXAMPLES", "class_scores", "regression_scores", "run", "scores_of"]
 
 EXAMPLES = """
 dtsemnet evaluate model.json test.csv
@@ -51,8 +51,7 @@ def run(
     table = loaded.read(data, reading, target=target, weight=weight)
     if trained := loaded.trained_on(data, table):
         remark(f"{counted(len(table), 'row')} of the table of the fit, {trained}: new rows are answered less well.")
-    score = _score_classes if loaded.model.is_classifier else _score_numbers
-    figures = {"model": model, "data": data, "target": target, "rows": len(table)} | score(loaded.model, table)
+    figures = {"model": model, "data": data, "target": target, "rows": len(table)} | _score(loaded.model, table)
     if as_json:
         print_json(figures if leaves else {name: value for name, value in figures.items() if name != "leaves"})
     else:
@@ -106,6 +105,16 @@ def regression_scores(y: Floats, predicted: Floats, weight: Floats | None = None
         "MAE": float(np.average(np.abs(error), weights=weight)),
         "R2": 1 - float((weight * error**2).sum()) / spread if spread > 0 else float("nan"),
     }
+
+
+def scores_of(model: Any, table: Any) -> dict[str, float]:
+    """Score a model on a table that was read for it, with its target."""
+    scores: dict[str, float] = _score(model, table)["scores"]
+    return scores
+
+
+def _score(model: Any, table: Any) -> dict[str, Any]:
+    return (_score_classes if model.is_classifier else _score_numbers)(model, table)
 
 
 def _score_classes(model: Any, table: Any) -> dict[str, Any]:
