@@ -152,7 +152,7 @@ class PostgresServer:
         if os.geteuid() == 0:
             command = ["runuser", "-u", "postgres", "--", *command]
         done = subprocess.run(
-            command, cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120
+            command, cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=900
         )
         if done.returncode:
             raise RuntimeError(f"{program} failed: {done.stdout.decode(errors='replace')[-2000:]}")
