@@ -160,6 +160,14 @@ def train() -> None:
     )  # fmt: skip
 
 
+def curved_switch(depth: int) -> Model:
+    """A tree that pushes or pulls by a curved rule, which takes more splits the nearer it is to be."""
+    X = np.random.default_rng(0).uniform(-0.5, 0.5, (3000, 2))
+    lean = X[:, 0] + 0.5 * X[:, 1] + 2 * X[:, 1] * np.abs(X[:, 1])
+    y = np.where(lean < -0.1, "push", np.where(lean > 0.1, "pull", "rest"))
+    return DTSemNetClassifier(max_depth=depth, effort=0, random_state=0).fit(X, y).model_
+
+
 class Case(NamedTuple):
     """A claim about a loop."""
 
@@ -186,6 +194,13 @@ def cases() -> Iterator[Case]:
         within = {"position": (-0.32, 0.32), "speed": (-0.3, 0.3)}
         yield safe("double integrator", "loop_integrator", double_integrator(), start, within, k)
     yield safe("double integrator", "loop_integrator", double_integrator(), start, {"position": (-0.22, 0.22)}, 20)
+    for depth in (1, 2, 4, 6):
+        policy = curved_switch(depth)
+        yield Case(
+            f"double integrator, depth {depth}", f"{policy.tree.n_leaves} leaves: 8 steps as above",
+            lambda policy=policy: stays_safe(policy, double_integrator(), start, within, 8, time_limit=150),
+            lambda n, policy=policy: boxes_stay_safe(policy, double_integrator(), start, within, 8, n),
+        )  # fmt: skip
     start = {"gap": (15, 25), "closing": (-1, 1)}
     for k in (5, 10, 20):
         yield safe("cruise control", "loop_cruise", cruise_control(), start, {"gap": (12, 30)}, k)
@@ -209,8 +224,8 @@ def cases() -> Iterator[Case]:
         lambda: returns(policy, system, region, safe={"angle": (-0.12, 0.12)}, steps=20, time_limit=150),
     )  # fmt: skip
     car, hill = Model.load(MODELS / "loop_mountain_car.json"), mountain_car()
-    for k in (46, 30):
-        swing = {"position": (-1.0, -0.99), "speed": (0.003, 0.004)}
+    for k in (60, 30):
+        swing = {"position": (-1.05, -0.95), "speed": (0.002, 0.006)}
         yield Case(
             "MountainCar", f"from {words_of(swing)} to position >= 0.5 within {k} steps",
             lambda k=k, swing=swing: reaches(car, hill, swing, {"position": (0.5, 1.0)}, k, time_limit=150),
