@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import permutations
 from typing import Any, Literal
 
@@ -37,6 +38,7 @@ from dtsemnet.verify.proof.leaf_pairs import (
     lines_of,
     outputs,
 )
+from dtsemnet.verify.proof.row_jobs import ask_rows
 from dtsemnet.verify.proof.row_pairs import Change, ChangedCuts, PairCuts, RowPairs, read_change
 from dtsemnet.verify.proof.time_limits import Deadline
 from dtsemnet.verify.questions.reachability import AnswerStatus
@@ -186,8 +188,6 @@ def find_flips(
     >>> found.points[0][0], found.points[0][1] > 2
     (np.float64(1.0), np.True_)
     """
-    from joblib import Parallel, delayed
-
     tolerance = not_negative("tolerance", tolerance)
     model, deadline = Model.of(tree), Deadline(time_limit)
     change, rows = read_change(model, columns, by), table_rows(model, X)
@@ -196,18 +196,13 @@ def find_flips(
     base = bind(model, domain, deadline=deadline)
     for i, row in enumerate(rows):
         base.require(row, f"row {i} of X")
-    jobs = (delayed(_flip)(base, row, change, tolerance, deadline) for row in rows)
-    done: list[tuple[FlipStatus, Array | None, tuple[Proof, ...]]] = []
-    for outcome in Parallel(n_jobs=n_jobs, return_as="generator")(jobs):
-        done.append(outcome)
-        if progress is not None:
-            progress(len(done), len(rows))
+    done = ask_rows(partial(_flip, base, change, tolerance, deadline), rows, n_jobs, progress)
     status, points, proofs = zip(*done)
     return Flips(np.array(status), tuple(points), tuple(proofs))
 
 
 def _flip(
-    base: EncodedDomain, row: Array, change: Change, tolerance: float, deadline: Deadline
+    base: EncodedDomain, change: Change, tolerance: float, deadline: Deadline, row: Array
 ) -> tuple[FlipStatus, Array | None, tuple[Proof, ...]]:
     """Whether one row has another answer after a change."""
     model, cuts = base.model, ChangedCuts(base, row, change)

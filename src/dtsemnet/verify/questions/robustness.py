@@ -29,6 +29,7 @@ from dtsemnet.verify.proof.exploration import Cuts
 from dtsemnet.verify.proof.file import Provable
 from dtsemnet.verify.proof.nearest import Distance, NearestPoint, allow_for_maps, distance_from, nearest_leaf, read_norm
 from dtsemnet.verify.proof.readings import Reading
+from dtsemnet.verify.proof.row_jobs import ask_rows
 from dtsemnet.verify.proof.time_limits import Deadline
 from dtsemnet.verify.proof.wording import end_text
 
@@ -180,8 +181,6 @@ def certify(
     >>> print(certify(tree, [[0.0, 0.0], [2.0, 0.5], [5.0, 5.0]], 1.0))
     66.7% of 3 rows certified within 1
     """
-    from joblib import Parallel, delayed
-
     epsilon = not_negative("epsilon", epsilon)
     model, name = _classifier(tree), read_norm(norm)
     rows = table_rows(model, X)
@@ -191,16 +190,12 @@ def certify(
     encoded = None if domain is None else bind(model, domain, deadline=deadline)
     for i, row in enumerate(rows if encoded is not None else ()):
         encoded.require(row, f"row {i} of X")  # type: ignore[union-attr]
-    jobs = (delayed(_certify_row)(model, row, float(epsilon), name, encoded, deadline) for row in rows)
-    done: list[tuple[RowStatus, Array | None]] = []
-    for outcome in Parallel(n_jobs=n_jobs, return_as="generator")(jobs):
-        done.append(outcome)
-        if progress is not None:
-            progress(len(done), len(rows))
+    ask = partial(_certify_row, model, epsilon=epsilon, norm=name, domain=encoded, deadline=deadline)
+    done = ask_rows(ask, rows, n_jobs, progress)
     status, points = zip(*done)
     correct = None if y is None else np.asarray(model.predict(rows) == np.asarray(y))
-    tasks = [_Task(row, (float(epsilon),), *outcome) for row, outcome in zip(rows, done)]
-    return Certified(float(epsilon), np.array(status), tuple(points), correct, _evidence(model, encoded, tasks, name))
+    tasks = [_Task(row, (epsilon,), *outcome) for row, outcome in zip(rows, done)]
+    return Certified(epsilon, np.array(status), tuple(points), correct, _evidence(model, encoded, tasks, name))
 
 
 class _Task(NamedTuple):
