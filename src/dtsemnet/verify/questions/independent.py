@@ -73,7 +73,8 @@ class Flips(Shown):
     points: tuple[Array | None, ...]
     """For each row that flips, the changed row."""
     proofs: tuple[tuple[Proof, ...], ...]
-    """For each row that keeps its answer, why no changed row gets another one."""
+    """For each row that keeps its answer, why no changed row reaches a leaf with another one. Ranges of linear leaves are
+    bounded, and few rows are listed, without a proof that is kept."""
 
     @property
     def lower(self) -> float:
@@ -217,16 +218,18 @@ def _flip(
         low, high = _ranges(lines, encoded)
         differ = (np.maximum(high - answer, answer - low) > tolerance).any(axis=1)
     is_flat = not any(line.coef.any() for one in lines for line in one)
+
+    def differs(other: Array) -> bool:
+        return bool((np.abs(answers(model, other[None])[0] - answer) > tolerance).any())
+
     whole = Polytope(encoded.rows, encoded.bound, encoded.lower, encoded.upper)
     if not is_flat and is_small(encoded, whole):
         Z = points_that_arrive(encoded, whole, lambda points: np.ones(len(points), dtype=bool))
         Z = Z[(np.abs(outputs(tree, Z) - answer) > tolerance).any(axis=1)]
-        if not len(Z):
-            return "keeps", None, ()
+        point = encoded.find_row(Z, whole, differs)
+        if point is not None or not len(Z):
+            return ("keeps" if point is None else "flips"), point, ()
     explored = explore_leaves(cuts, np.asarray(differ), stop_at_first=is_flat, deadline=deadline)
-
-    def differs(other: Array) -> bool:
-        return bool((np.abs(answers(model, other[None])[0] - answer) > tolerance).any())
 
     open_ = False
     for leaf, verdict in enumerate(explored.verdicts):
