@@ -73,8 +73,8 @@ class Flips(Shown):
     points: tuple[Array | None, ...]
     """For each row that flips, the changed row."""
     proofs: tuple[tuple[Proof, ...], ...]
-    """For each row that keeps its answer, why no changed row reaches a leaf with another one. Ranges of linear leaves are
-    bounded, and few rows are listed, without a proof that is kept."""
+    """For each row that keeps its answer, why no changed row reaches a leaf with another one. Ranges of linear leaves
+    are bounded, and few rows are listed, without a proof that is kept."""
 
     @property
     def lower(self) -> float:
