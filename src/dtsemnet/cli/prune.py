@@ -95,17 +95,17 @@ def _pruned(loaded: Loaded, table: ModelRows, **limits: Any) -> Any:
 
 def _line(fitted: Any, table: ModelRows) -> dict[str, Any]:
     """Size and score of a tree."""
+    import numpy as np
+
     from dtsemnet.cli.evaluate import class_scores, regression_scores
 
-    assert table.y is not None  # pruning asks for the target
-    tree, model = fitted.tree_, fitted.model_
+    tree, model, y = fitted.tree_, fitted.model_, np.asarray(table.y)
     size: dict[str, Any] = {"leaves": tree.n_leaves, "depth": tree.depth}
     if model.is_classifier:
-        codes, predicted = model.class_codes(table.y), tree.leaf_class[model.apply(table.X)]
+        codes, predicted = model.class_codes(y), tree.leaf_class[model.apply(table.X)]
         scores = class_scores(codes, predicted, model.predict_proba(table.X), table.weight)
         return size | {name: scores[name] for name in ("accuracy", "log loss")}
-    assert table.y is not None  # the table was read with its target
-    scores = regression_scores(table.y, model.predict(table.X), table.weight)
+    scores = regression_scores(y, model.predict(table.X), table.weight)
     return size | {name: scores[name] for name in ("RMSE", "R2")}
 
 

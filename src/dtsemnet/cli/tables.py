@@ -211,6 +211,8 @@ def take_target(
     if target is None:
         raise ValueError(f"--target is missing: which column is to be predicted? There are {listed(frame.columns)}.")
     check_columns([target], frame.columns, "--target")
+    if weight is not None:
+        check_columns([weight], frame.columns, "--weight")
     if weight == target:
         raise ValueError(f"--weight {quoted(weight)} is the target; name another column.")
     absent = frame[target].isna().to_numpy()
