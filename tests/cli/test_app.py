@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import json
 import re
 import shlex
@@ -50,6 +51,11 @@ def test_help_of_a_verb_shows_its_examples(verb: str, run: Run) -> None:
     shown = " ".join(run(verb, "--help").stdout.split())
     for line in module.EXAMPLES.strip().splitlines():
         assert " ".join(line.split())[:60] in shown
+
+
+@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "rl"])
+def test_every_verb_has_json(verb: str) -> None:
+    assert "as_json" in inspect.signature(importlib.import_module(VERBS[verb]).run).parameters
 
 
 @pytest.mark.parametrize("verb", VERBS)

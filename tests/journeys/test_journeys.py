@@ -75,6 +75,17 @@ def test_a_stranger_succeeds_at_the_first_try(
             assert [line["output"] for line in proved["outputs"]] == [journey.target]
 
 
+def test_an_export_says_that_it_reads_numbers_and_parts_of_dates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    journey = next(journey for journey in JOURNEYS if journey.file == "verkauf.csv")
+    journey.write(journey.table(), Path(journey.file))
+    run("fit", journey.file, "--target", journey.target, *QUICK, "--date", "day=month", "--drop", "units")
+    done = run("export", "model.json", "--to", "python")
+    assert "note: the export reads 'day month' in place of 'day'." in done.stderr
+
+
 def odd_ways() -> list[tuple[str, str]]:
     """Files that hold the same table, and the plain one."""
     return [

@@ -8,12 +8,26 @@ from __future__ import annotations
 
 import importlib
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import typer
 
-from dtsemnet.cli.output import ModelArgument, check_output, print_json, put, remark, say, size_of, working
+from dtsemnet.cli.output import (
+    ModelArgument,
+    check_output,
+    listed,
+    print_json,
+    put,
+    quoted,
+    remark,
+    say,
+    size_of,
+    working,
+)
 from dtsemnet.cli.table_options import TableOptions, reads_tables
+
+if TYPE_CHECKING:
+    from dtsemnet.cli.models import Loaded
 
 __all__ = ["EXAMPLES", "FORMS", "Form", "FormName", "run"]
 
@@ -91,6 +105,7 @@ def run(
     from dtsemnet.files import write_atomically
 
     loaded = load(model)
+    _remark_recipe(loaded, to)
     options = FORMS[to].options | ({} if name is None else {FORMS[to].name: name})
     X = None if data is None else loaded.read(data, reading).X
     export = importlib.import_module("dtsemnet.export")
@@ -111,3 +126,13 @@ def run(
     put(content)
     if check:
         remark(f"{check}.")
+
+
+def _remark_recipe(loaded: Loaded, to: FormName) -> None:
+    """Say what an export reads if the command line makes numbers of texts and dates: the numbers themselves."""
+    recipe = loaded.recipe
+    if to in ("text", "dot") or not (recipe.numbers or recipe.dates):
+        return
+    told = [f"numbers in {listed(recipe.numbers)}, which the table holds as text"] if recipe.numbers else []
+    told += [f"{listed(parts.names(name))} in place of {quoted(name)}" for name, parts in recipe.dates.items()]
+    remark(f"the export reads {', and '.join(told)}.")

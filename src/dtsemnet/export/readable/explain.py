@@ -70,7 +70,6 @@ def explain(tree: Any, x: Any, *, background: Any = None, output_names: Sequence
     <BLANKLINE>
     1. 2 age - dose - 3 > 0 ?
        score 5: yes
-       towards yes: age = 6 (+12); against: dose = 4 (-4)
        no if age <= 3.5 or dose >= 9
     <BLANKLINE>
     leaf 1 adds up
@@ -403,7 +402,8 @@ def _step_lines(number: int, step: Step) -> list[str]:
     away = "" if step.distance is None else f", {number_text(step.distance, 2)} standard deviations from the boundary"
     answer = f"   score {_number(step.score)}: {'yes' if step.yes else 'no'}{away}"
     question = re.split(r" (?=[+-] )", f"{step.question} ?")  # a long sum is broken before a sign
-    pushes = [f"   {_pushes(step)}"] if len(step.pushes) > 1 else []
+    compared = step.distance is not None  # without other rows to compare with, a large term may be the same for all
+    pushes = [f"   {_pushes(step)}"] if compared and len(step.pushes) > 1 else []
     return [*break_line(f"{number}. ", "     ", question, _WIDTH), answer, *pushes, f"   {_nearest(step)}"]
 
 
