@@ -18,7 +18,7 @@ import unicodedata
 from collections.abc import Hashable, Iterable
 from typing import TypeVar
 
-__all__ = ["first_repeated", "is_utf8", "printable", "printable_json", "shown"]
+__all__ = ["first_repeated", "is_utf8", "printable", "printable_json", "quoted", "shown"]
 
 Name = TypeVar("Name", bound=Hashable)
 
@@ -46,6 +46,17 @@ def printable(name: object) -> str:
     if text.isprintable():
         return text
     return "".join(letter if _is_harmless(letter) else _escaped(letter) for letter in text)
+
+
+def quoted(name: object) -> str:
+    """Quote a name, as messages show it.
+
+    Examples
+    --------
+    >>> print(quoted("age"))
+    'age'
+    """
+    return f"'{printable(name)}'"
 
 
 def printable_json(text: str) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dtsemnet.cli.output import ModelArgument, TargetOption, check_output, counted, put, remark, say
+from dtsemnet.cli.output import ModelArgument, TargetOption, check_output, counted, print_json, put, remark, say
 from dtsemnet.cli.table_options import TableOptions, reads_tables
 
 __all__ = ["EXAMPLES", "run"]
@@ -35,6 +35,7 @@ def run(
     name: Annotated[str | None, typer.Option(help="Title; by default that of the file.", metavar="NAME")] = None,
     out: Annotated[Path | None, typer.Option(help="File to write, such as README.md.", metavar="FILE")] = None,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace the file.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print card and scores as JSON.")] = False,
     *,
     reading: TableOptions,
 ) -> None:
@@ -69,10 +70,13 @@ def run(
         about=loaded.document.about, license=license, intended_use=use,
         proofs=None if proofs is None else read_bytes(proofs, max_bytes=2**24).decode("utf-8", "replace"),
     )  # fmt: skip
-    if out is None:
+    if out is not None:
+        write_atomically(out, text)
+    if as_json:
+        print_json({"out": out, "scores": scores, "evaluated on": evaluated_on, "text": text})
+    elif out is None:
         put(text.rstrip("\n"))
     else:
-        write_atomically(out, text)
         say(f"Model card written to {out}.")
 
 

@@ -130,9 +130,13 @@ def run(
 
 def _remark_recipe(loaded: Loaded, to: FormName) -> None:
     """Say what an export reads if the command line makes numbers of texts and dates: the numbers themselves."""
-    recipe = loaded.recipe
-    if to in ("text", "dot") or not (recipe.numbers or recipe.dates):
+    if to in ("text", "dot"):
         return
-    told = [f"numbers in {listed(recipe.numbers)}, which the table holds as text"] if recipe.numbers else []
-    told += [f"{listed(parts.names(name))} in place of {quoted(name)}" for name, parts in recipe.dates.items()]
-    remark(f"the export reads {', and '.join(told)}.")
+    recipe, read = loaded.recipe, [column.name for column in loaded.model.encoder.columns]
+    texts = [name for name in recipe.numbers if name in read]
+    told = [f"numbers in {listed(texts)}, which the table holds as text"] if texts else []
+    for name, parts in recipe.dates.items():
+        if made := [part for part in parts.names(name) if part in read]:
+            told.append(f"{listed(made)} in place of {quoted(name)}")
+    if told:
+        remark(f"the export reads {', and '.join(told)}.")

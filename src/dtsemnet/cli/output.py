@@ -33,7 +33,7 @@ from rich.markup import escape
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from dtsemnet.names import printable, printable_json
+from dtsemnet.names import printable, printable_json, quoted
 
 __all__ = [
     "ModelArgument",
@@ -287,11 +287,6 @@ def require(name: str, *, extra: str, verb: str) -> Any:
         raise ModuleNotFoundError(
             f"{verb} needs {name}, which is not installed; install it by: pip install 'dtsemnet[{extra}]'", name=name
         ) from None
-
-
-def quoted(name: object) -> str:
-    """Quote a name, as errors show it."""
-    return f"'{printable(name)}'"
 
 
 def listed(names: Iterable[str]) -> str:

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from dtsemnet.names import printable
+from dtsemnet.names import quoted
 
 __all__ = ["KINDS", "TableOptions", "import_pandas", "read_table"]
 
@@ -133,7 +133,7 @@ def read_table(
     options = options or TableOptions()
     if str(path) != "-" and not path.is_file():
         what = "is a folder" if path.is_dir() else "does not exist"
-        raise FileNotFoundError(f"data file {_quoted(path)} {what}; name a file of {KINDS}.")
+        raise FileNotFoundError(f"data file {quoted(path)} {what}; name a file of {KINDS}.")
     pandas = import_pandas()
     ending = _ending(path)
     try:
@@ -147,7 +147,7 @@ def read_table(
         frame = frame.astype(dict.fromkeys(wanted, "string"))
     except UnicodeDecodeError as error:
         raise ValueError(
-            f"data file {_quoted(path)} cannot be read: {error}; name its encoding, as in --encoding latin-1."
+            f"data file {quoted(path)} cannot be read: {error}; name its encoding, as in --encoding latin-1."
         ) from error
     except (
         ValueError, OSError, ImportError, EOFError, KeyError, lzma.LZMAError, zipfile.BadZipFile,
@@ -156,10 +156,10 @@ def read_table(
         reason = " ".join(str(error).split()).rstrip(".")
         if "Expected" in reason and "saw" in reason:
             reason += "; if another character divides the columns, name it by --sep"
-        raise ValueError(f"data file {_quoted(path)} cannot be read: {reason}.") from error
+        raise ValueError(f"data file {quoted(path)} cannot be read: {reason}.") from error
     frame.columns = [str(name) for name in frame.columns]
     if not len(frame):
-        raise ValueError(f"data file {_quoted(path)} has a header but no rows.")
+        raise ValueError(f"data file {quoted(path)} has a header but no rows.")
     return frame
 
 
@@ -195,7 +195,7 @@ def _read_other(pandas: Any, path: Path, ending: str, options: TableOptions, rem
         frame = pandas.read_json(path, lines=lines, orient="records", dtype=False, **as_written)
     nested = [n for n in frame.columns if any(isinstance(value, (list, dict)) for value in frame[n].head(100))]
     if nested:
-        raise ValueError(f"column {_quoted(nested[0])} holds lists or objects; give each of their values a column")
+        raise ValueError(f"column {quoted(nested[0])} holds lists or objects; give each of their values a column")
     if isinstance(frame.index, pandas.MultiIndex) or frame.index.name is not None:
         frame = frame.reset_index()  # what was the index when the file was written is a column like the others
     return frame.mask(frame.astype(str).isin(options.na)) if options.na else frame
@@ -214,9 +214,9 @@ def _read_excel(pandas: Any, path: Path, options: TableOptions, remark: Callable
             sheets = [str(name) for name in book.sheet_names]
             sheet = sheets[0] if options.sheet is None else options.sheet
             if sheet not in sheets:
-                raise ValueError(f"it has no sheet {_quoted(sheet)}; it has {', '.join(map(_quoted, sheets))}")
+                raise ValueError(f"it has no sheet {quoted(sheet)}; it has {', '.join(map(quoted, sheets))}")
             if len(sheets) > 1 and options.sheet is None:
-                remark(f"{path.name} has {len(sheets)} sheets; {_quoted(sheet)} is read, another by --sheet NAME.")
+                remark(f"{path.name} has {len(sheets)} sheets; {quoted(sheet)} is read, another by --sheet NAME.")
             frame = pandas.read_excel(book, sheet_name=sheet, header=0 if options.header else None)
     except zipfile.BadZipFile:
         raise ValueError("it is no Excel file") from None
@@ -243,7 +243,7 @@ def _read_text(
             raise
         frame = _parse(pandas, opened, head, "cp1252", options, text, remark)
         word = _word_beyond_ascii(frame)
-        example = f" ({_quoted(word)})" if word else ""
+        example = f" ({quoted(word)})" if word else ""
         remark(
             f"{path.name} is not UTF-8 ({error.reason} at byte {error.start:,}) and is read as Western European text, "
             f"cp1252{example}; if that looks wrong, name its --encoding."
@@ -326,7 +326,7 @@ def _question_header(head: str, separator: str, remark: Callable[[str], None]) -
     cells = first.split() if separator == r"\s+" else next(csv.reader([first], delimiter=separator), [])
     numbers = [cell for cell in cells if re.fullmatch(r"\s*-?\d*[.,]?\d+([eE][+-]?\d+)?\s*", cell)]
     if numbers and len(numbers) >= len(cells) / 2:
-        some = ", ".join(_quoted(cell.strip()) for cell in cells[:3])
+        some = ", ".join(quoted(cell.strip()) for cell in cells[:3])
         remark(f"the first line is read as the names of the columns ({some}, ...); if it is a row, add --no-header.")
 
 
@@ -362,7 +362,7 @@ def _open_member(path: Path) -> Any:
     files = [info for info in archive.infolist() if not info.is_dir() and not info.filename.startswith("__MACOSX")]
     tables = [info for info in files if info.filename.lower().endswith(TEXT_ENDINGS)]
     if len(tables) != 1:
-        some = ", ".join(_quoted(info.filename) for info in files[:5])
+        some = ", ".join(quoted(info.filename) for info in files[:5])
         raise ValueError(f"it must hold one .csv file, and holds {some or 'none'}; unpack it, and name one")
     if tables[0].flag_bits & 1:
         raise ValueError("it is encrypted; unpack it first")
@@ -413,7 +413,3 @@ def import_pandas() -> Any:
 
 def _is_before_3_1(pandas: Any) -> bool:
     return tuple(int(part) for part in pandas.__version__.split(".")[:2]) < (3, 1)
-
-
-def _quoted(name: object) -> str:
-    return f"'{printable(name)}'"

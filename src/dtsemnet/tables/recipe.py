@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dtsemnet.names import printable
+from dtsemnet.names import printable, quoted
 from dtsemnet.tables.dates import AmbiguousDates, DateParts
 from dtsemnet.tables.files import TableOptions
 from dtsemnet.tables.numbers import MISSING_MARKS, AmbiguousNumbers, NumberText, recognise
@@ -176,7 +176,7 @@ class Recipe:
         if wrong is not None:
             row = frame_row(values, wrong)
             raise ValueError(
-                f"column {_quoted(name)} holds {_quoted(wrong)} in row {row}, which is no number as it is written in "
+                f"column {quoted(name)} holds {quoted(wrong)} in row {row}, which is no number as it is written in "
                 f"training{_written(way)}; if it means that the value is missing, add --na {_shell(wrong)}, and if "
                 "this table has other marks, --decimal or --thousands."
             )
@@ -194,7 +194,7 @@ class Recipe:
                 alike[way][name] = example
         for way, examples in alike.items():
             example = next(iter(examples.values()))
-            number = f"{_quoted(example)} is read as {way.read(example):.15g}"
+            number = f"{quoted(example)} is read as {way.read(example):.15g}"
             remark(f"{listed(list(examples), 'column')} {_hold(examples)} numbers written as text: {number}.")
         by_mark: dict[str, dict[str, int]] = defaultdict(dict)
         for name, marks in self.missing.items():
@@ -203,9 +203,9 @@ class Recipe:
                 by_mark[mark][name] = int(counts.get(mark, 0))
         for mark, counted in by_mark.items():
             total = sum(counted.values())
-            remark(f"{_quoted(mark)} is read as missing in {listed(list(counted), 'column')} ({_rows(total)}).")
+            remark(f"{quoted(mark)} is read as missing in {listed(list(counted), 'column')} ({_rows(total)}).")
         for name, parts in self.dates.items():
-            remark(f"column {_quoted(name)} is read as {listed(parts.names(name), '')}.")
+            remark(f"column {quoted(name)} is read as {listed(parts.names(name), '')}.")
 
 
 def _find_numbers(
@@ -230,7 +230,7 @@ def _find_numbers(
         if words:
             row = frame_row(frame[name], words[0])
             raise ValueError(
-                f"column {_quoted(name)} holds numbers, but {_quoted(words[0])} in row {row}; if it means that the "
+                f"column {quoted(name)} holds numbers, but {quoted(words[0])} in row {row}; if it means that the "
                 f"value is missing, add --na {_shell(words[0])}; to read the column as categories, --categorical "
                 f"{_shell(name)}; to leave it out, --drop {_shell(name)}."
             )
@@ -247,7 +247,7 @@ def _find_numbers(
         points = frame.attrs.get("separator") == "," or any(way.thousands == "," for way in ways.values())
         if commas == points:
             name, reason = next(iter(unclear.items()))
-            raise ValueError(f"column {_quoted(name)}: {reason}; say which by --decimal , or by --thousands ,")
+            raise ValueError(f"column {quoted(name)}: {reason}; say which by --decimal , or by --thousands ,")
         for name in unclear:
             look(name, NumberText(decimal=",") if commas else NumberText(thousands=","))
     return ways, missing
@@ -257,9 +257,9 @@ def _date_parts(values: Any, name: str, parts: tuple[str, ...], month_first: boo
     try:
         return DateParts.of(values, parts, month_first=month_first)
     except AmbiguousDates as error:
-        raise ValueError(f"--date {_quoted(name)}: {error}; add --day-first or --month-first.") from None
+        raise ValueError(f"--date {quoted(name)}: {error}; add --day-first or --month-first.") from None
     except ValueError as error:
-        raise ValueError(f"--date {_quoted(name)}: {error}.") from None
+        raise ValueError(f"--date {quoted(name)}: {error}.") from None
 
 
 def _known(options: TableOptions) -> NumberText:
@@ -284,8 +284,8 @@ def is_text(values: Any) -> bool:
 def listed(names: list[str], noun: str) -> str:
     """Name columns: one by its name, many by their number and the first of them."""
     if len(names) == 1:
-        return f"{noun} {_quoted(names[0])}".strip()
-    some = ", ".join(map(_quoted, names[:SHOWN])) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+        return f"{noun} {quoted(names[0])}".strip()
+    some = ", ".join(map(quoted, names[:SHOWN])) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
     return f"{len(names)} {noun}s ({some})" if noun else some
 
 
@@ -318,10 +318,6 @@ def _shell(text: str) -> str:
     import shlex
 
     return shlex.quote(printable(text))
-
-
-def _quoted(name: object) -> str:
-    return f"'{printable(name)}'"
 
 
 def _is_object(value: Any) -> bool:
