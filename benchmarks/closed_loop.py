@@ -181,11 +181,13 @@ class Case(NamedTuple):
 def cases() -> Iterator[Case]:
     """The claims of the table."""
 
-    def safe(name: str, model: str, system: System, initial: Sets, within: Sets, k: int, **options: Any) -> Case:
-        policy = Model.load(MODELS / f"{model}.json")
+    def safe(name: str, model: str, system: System, initial: Sets, within: Sets, k: int) -> Case:
+        return safe_policy(name, Model.load(MODELS / f"{model}.json"), system, initial, within, k)
+
+    def safe_policy(name: str, policy: Model, system: System, initial: Sets, within: Sets, k: int) -> Case:
         words = f"from {words_of(initial)} within {words_of(within)} for {k} steps"
         return Case(
-            name, words, lambda: stays_safe(policy, system, initial, within, k, time_limit=150, **options),
+            name, words, lambda: stays_safe(policy, system, initial, within, k, time_limit=150),
             lambda n: boxes_stay_safe(policy, system, initial, within, k, n),
         )  # fmt: skip
 
@@ -195,12 +197,10 @@ def cases() -> Iterator[Case]:
         yield safe("double integrator", "loop_integrator", double_integrator(), start, within, k)
     yield safe("double integrator", "loop_integrator", double_integrator(), start, {"position": (-0.22, 0.22)}, 20)
     for depth in (1, 2, 4, 6):
-        policy = curved_switch(depth)
-        yield Case(
-            f"double integrator, depth {depth}", f"{policy.tree.n_leaves} leaves: 8 steps as above",
-            lambda policy=policy: stays_safe(policy, double_integrator(), start, within, 8, time_limit=150),
-            lambda n, policy=policy: boxes_stay_safe(policy, double_integrator(), start, within, 8, n),
-        )  # fmt: skip
+        tree = curved_switch(depth)
+        name, n_leaves = f"double integrator, depth {depth}", tree.tree.n_leaves
+        case = safe_policy(name, tree, double_integrator(), start, within, 8)
+        yield case._replace(claim=f"{n_leaves} leaves: {case.claim}")
     start = {"gap": (15, 25), "closing": (-1, 1)}
     for k in (5, 10, 20):
         yield safe("cruise control", "loop_cruise", cruise_control(), start, {"gap": (12, 30)}, k)
@@ -411,7 +411,7 @@ def interval_of(term: Expression, parts: list[tuple[float, float]]) -> tuple[flo
     if kind == "constant":
         return term.number, term.number
     (a, b), *others = parts
-    if kind == "float32":
+    if kind in ("float32", "float64"):
         return a, b
     if kind in ("sin", "cos"):
         turn = np.pi / 2 if kind == "cos" else 0.0

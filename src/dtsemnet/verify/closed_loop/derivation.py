@@ -227,6 +227,8 @@ class Derivation:
         if kind in ("add", "subtract"):
             total = branch.combine([1.0, 1.0 if kind == "add" else -1.0], forms)
             return [branch.with_form(term, branch.rounded(total))]
+        if kind == "float64":
+            return [branch.with_form(term, branch.rounded(forms[0]))]
         if kind == "float32":
             # Numbers below the least normal one of 32 bits are rounded by at most 2^-149.
             cast = branch.rounded(forms[0], ROUND_32)

@@ -71,7 +71,7 @@ def lines_around(function: str, low: float, high: float) -> tuple[Line, ...]:
     if function in ("sin", "cos") and max(-start, stop) > LARGEST * ONE:
         return (Line(0.0, -1.0, 1.0),)
     ends = curve.span(start, stop)
-    half = (stop - start) // (2 * N_PARTS) + 1
+    half = (stop - start) // (2 * N_PARTS) + 2  # one for each division that is rounded down
     middles = [start + (stop - start) * (2 * k + 1) // (2 * N_PARTS) for k in range(N_PARTS)]
     values, slopes = [curve.value(m) for m in middles], [curve.derivative(m) for m in middles]
     bent = [_product(curve.curvature(m - half, m + half), _product(half, half)[1])[1] // 2 + 1 for m in middles]

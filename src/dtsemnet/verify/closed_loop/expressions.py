@@ -19,8 +19,8 @@ import numpy as np
 from dtsemnet.arrays import Array, Floats
 
 __all__ = [
-    "Condition", "Expression", "absolute", "clip", "constant", "cos", "evaluate", "float32", "maximum", "minimum",
-    "read_formula", "sin", "square", "symbol", "tanh", "where",
+    "Condition", "Expression", "absolute", "clip", "constant", "cos", "evaluate", "float32", "float64", "maximum",
+    "minimum", "read_formula", "sin", "square", "symbol", "tanh", "where",
 ]  # fmt: skip
 
 
@@ -160,6 +160,11 @@ def float32(x: Any) -> Any:
     return _unary("float32", x)
 
 
+def float64(x: Any) -> Any:
+    """Round to the nearest double: a state of real arithmetic as a policy reads it."""
+    return _unary("float64", x)
+
+
 def maximum(a: Any, b: Any) -> Any:
     """Return the larger of two."""
     if not (isinstance(a, Expression) or isinstance(b, Expression)):
@@ -251,6 +256,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "cos": np.cos,
     "tanh": np.tanh,
     "square": lambda x: x * x,
+    "float64": lambda x: np.asarray(x, dtype=np.float64),
     "float32": lambda x: np.asarray(x, dtype=np.float64).astype(np.float32).astype(np.float64),
     "where": lambda left, right, yes, no: np.where(np.greater(left, right), yes, no),
 }

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from dtsemnet.arrays import Array, Floats
 from dtsemnet.tree import Model
-from dtsemnet.verify.closed_loop.expressions import Expression, evaluate, float32, read_formula, symbol
+from dtsemnet.verify.closed_loop.expressions import Expression, evaluate, float32, float64, read_formula, symbol
 from dtsemnet.verify.proof.certificates import Polytope, exact_dot
 from dtsemnet.verify.proof.domain import Domain
 
@@ -86,7 +86,7 @@ class System:
             raise ValueError(f"step must return {len(self.states)} entries, got {len(self.next)}.")
         seen = _formulas("observe", self.x if observe is None else observe(self.x), set(self.x))
         self.observed_as = observed_as
-        self.observation = tuple(map(float32, seen)) if observed_as == "float32" else seen
+        self.observation = tuple(map(float32 if observed_as == "float32" else float64, seen))
 
     @classmethod
     def affine(
