@@ -230,6 +230,9 @@ class DTSemNetClassifier(TreeClassifier, PrunableEstimator, SparseEstimator):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Go on with more rows: one epoch of small steps on the tree as it is, and their classes counted in.
 
+        Margin probabilities keep the calibration of the first fit: it comes from rows that trees had not seen, and
+        every row that comes here has been. The shares of the leaves, which they rest on too, are counted anew.
+
         Parameters
         ----------
         X, y, sample_weight

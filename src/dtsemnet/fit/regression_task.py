@@ -70,6 +70,7 @@ class RegressionTask(OurTask[RegressionParameters]):
         return regression_plans(TableSize(len(self.data.sample), self.data.n_features), self.max_depth)
 
     def given(self, grown: Grown, train: Sample) -> Tree:
+        # The ridge penalty of a start needs no choice: training goes on from here, or the leaves are fitted again.
         return self.fill(self.splits_only(grown.splits), None, train, None, LeafFit(False, 10.0)).tree
 
     def costs(self) -> Costs:
