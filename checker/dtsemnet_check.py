@@ -663,6 +663,8 @@ class Statement:
         moved: list[int] = []
         if self.kind == "never":
             classes = fields.get("classes", [])
+            if type(classes) is not list:
+                raise Malformed("classes must be a list")
             self.leaves = {count(leaf) for leaf in fields.get("leaves", [])}
             self.leaves |= {k for k, label in enumerate(model.label or []) if label in classes}
             if any(c not in (model.labels or []) for c in classes) or not self.leaves <= set(range(len(model.value))):
