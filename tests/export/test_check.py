@@ -13,6 +13,7 @@ from hypothesis import given
 
 from dtsemnet import export
 from dtsemnet.export import Artefact, ExportError, Predictions, check_export
+from dtsemnet.export.artefact import CheckReport
 from dtsemnet.export.probes import probe_rows, read_table
 from dtsemnet.tree import Column, Encoder, MarginProbability, Model, Topology, Tree
 from strategies import MODELS, make_model, trees
@@ -142,3 +143,17 @@ def test_rows_whose_margins_overflow_floats_are_left_out():
         report = check_export(model, as_itself(model, model, exact=False, unit=2.0**-24), n_rows=50)
         assert (report.n_rows == 0) == all_beyond
         assert report.n_beyond > 0
+
+
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [
+        ((1, 0, 0.0), "agrees on 9 rows (1 of them lies so near to a split that rounding may take its other side)"),
+        ((2, 0, 0.5), "agrees on 9 rows (2 of them lie so near to a split that rounding may take its other side), "
+                      "outputs within 0.5"),
+        ((0, 1, 0.0), "agrees on 9 rows; 1 more row with numbers too large or too small for it left out"),
+        ((0, 2, 0.0), "agrees on 9 rows; 2 more rows with numbers too large or too small for it left out"),
+    ],
+)  # fmt: skip
+def test_a_report_counts_in_words(counts, said):
+    assert str(CheckReport(9, *counts)) == said
