@@ -196,10 +196,11 @@ def cases() -> Iterator[Case]:
         within = {"position": (-0.32, 0.32), "speed": (-0.3, 0.3)}
         yield safe("double integrator", "loop_integrator", double_integrator(), start, within, k)
     yield safe("double integrator", "loop_integrator", double_integrator(), start, {"position": (-0.22, 0.22)}, 20)
-    for depth in (1, 2, 4, 6):
+    wider = {"position": (-0.32, 0.32), "speed": (-0.36, 0.36)}
+    for depth in (2, 4, 6):
         tree = curved_switch(depth)
         name, n_leaves = f"double integrator, depth {depth}", tree.tree.n_leaves
-        case = safe_policy(name, tree, double_integrator(), start, within, 8)
+        case = safe_policy(name, tree, double_integrator(), start, wider, 6)
         yield case._replace(claim=f"{n_leaves} leaves: {case.claim}")
     start = {"gap": (15, 25), "closing": (-1, 1)}
     for k in (5, 10, 20):
