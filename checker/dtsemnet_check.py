@@ -320,8 +320,15 @@ class Near:
         self.cost = [Fraction(c) for c in doubles(fields.get("cost", [1.0] * len(columns)), len(columns))]
         self.held = {count(j) for j in fields["held"]}
         self.held |= {j for j, c in enumerate(columns) if c.categories is None and self.row[j] is None}
-        if self.norm not in ("inf", "1", "2") or self.distance < 0 or min(self.cost) <= 0:
-            raise Malformed("near needs a norm of inf, 1 or 2, a distance from 0 on and positive costs")
+        if (
+            type(fields["held"]) is not list
+            or self.norm not in ("inf", "1", "2")
+            or self.distance < 0
+            or min(self.cost) <= 0
+        ):
+            raise Malformed(
+                "near needs a list of held columns, a norm of inf, 1 or 2, a distance from 0 on and positive costs"
+            )
 
     def contains(self, row: list[Any]) -> bool:
         """Whether a row is near."""
