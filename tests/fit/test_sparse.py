@@ -177,7 +177,7 @@ def test_columns_go_during_the_first_phase_and_stay_away():
     first, second = with_fewer_columns((Phase(20, 0.1), Phase(5, 0.0)), (9, 2))
     counts = [first.step(epoch).n_columns for epoch in range(20)]
     assert counts[0] == 9
-    assert counts[12:] == [2] * 8
+    assert counts[6:] == [2] * 14
     assert all(later <= earlier for earlier, later in itertools.pairwise(counts))
     assert {second.step(epoch).n_columns for epoch in range(5)} == {2}
 

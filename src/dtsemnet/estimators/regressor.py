@@ -33,7 +33,8 @@ class DTSemNetRegressor(TreeRegressor, PrunableEstimator, SparseEstimator):
     max_depth : int, optional
         Largest number of splits on a path; by default the fit finds the depth itself.
     min_samples_leaf, max_leaf_nodes, ccp_alpha, max_split_features, sparsity
-        As in :class:`DTSemNetClassifier`; ``ccp_alpha`` weighs squared errors of the models of the leaves.
+        As in :class:`DTSemNetClassifier`; ``ccp_alpha`` weighs squared errors of the models of the leaves, and
+        ``sparsity="auto"`` allows half a standard error. Leaves are not limited.
     effort : {0, 1}, default=1
         1 compares about fifteen plans on rows that they were not trained on (random splits of several depths, CART,
         splits where two linear models meet, a single leaf; each with linear leaves shrunk by several strengths, and

@@ -20,7 +20,7 @@ from dtsemnet.estimators.checks import check_sparsity, read_seed
 from dtsemnet.fit.judging import Verdict, sparsest_of_best
 from dtsemnet.fit.plans import COLUMN_LIMITS
 from dtsemnet.fit.sparse import n_columns_read
-from dtsemnet.fit.tasks import SPARSE_TOLERANCE
+from dtsemnet.fit.tasks import OurTask
 
 __all__ = ["SparseEstimator", "SparsityPath"]
 
@@ -41,7 +41,7 @@ class SparsityPath:
     error: Floats
     """Standard error of this difference."""
     chosen: int
-    """Number of the sparsest tree that is no more than one standard error behind the best."""
+    """Number of the tree that ``sparsity="auto"`` would choose of these."""
     estimators: tuple[Any, ...]
     """The fitted estimators."""
 
@@ -60,6 +60,8 @@ class SparsityPath:
 
 class SparseEstimator(TreeEstimator):
     """An estimator whose splits can be kept to a few columns."""
+
+    _task_class: type[OurTask[Any]]
 
     def sparsity_path(
         self, X: Any, y: Any, sample_weight: Any = None, *, limits: Sequence[int | None] | None = None
@@ -107,7 +109,7 @@ class SparseEstimator(TreeEstimator):
             score=np.array([verdict.score for verdict in verdicts]),
             behind=behind[:, 0],
             error=behind[:, 1],
-            chosen=sparsest_of_best(verdicts, SPARSE_TOLERANCE),
+            chosen=sparsest_of_best(verdicts, self._task_class.sparse_tolerance),
             estimators=estimators,
         )
 

@@ -5,7 +5,7 @@ calibrated on these rows; for numbers, the loss of the regressor. A plan is drop
 the best by more than three standard errors of the difference, row by row. At the end the plan with the fewest
 leaves wins among those that are behind by no more than a fraction of a standard error: what rows cannot
 tell apart, the reader's effort decides. If sparse splits are asked for, the tree with the fewest columns in all
-its splits wins among those within one standard error (:func:`sparsest_of_best`).
+its splits wins among those within a larger fraction (:func:`sparsest_of_best`).
 """
 
 from __future__ import annotations

@@ -54,6 +54,7 @@ class RegressionTask(OurTask[RegressionParameters]):
     problem: Regression
     most_epochs = 500
     tolerance = 0.5
+    sparse_tolerance = 0.5  # a few large errors make the standard error large: a whole one costs much accuracy
     ways = WAYS
     """How linear leaves are fitted when plans are compared."""
 

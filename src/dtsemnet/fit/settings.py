@@ -41,7 +41,7 @@ STEPS = 4500
 """Number of gradient steps of a start, if the number of epochs is not given."""
 ANNEALED_SHARE = 0.7
 """Share of a classifier's training after which the temperature is 0 and the tree itself is trained."""
-SHRINKING_SHARE = 0.6
+SHRINKING_SHARE = 0.3
 """Share of the training after which each split has as few columns as it may have at the end."""
 LAST_Q = 0.7
 """Last exponent of the bounded classification loss."""

@@ -48,8 +48,6 @@ from dtsemnet.tree import MarginProbability, Topology, Tree
 
 __all__ = ["Candidate", "OurTask", "Task", "Watch"]
 
-SPARSE_TOLERANCE = 1.0
-"""Standard errors behind the best that the sparsest tree may be."""
 FEWEST_TO_CHOOSE = 10
 """With fewer rows there is nothing to compare trees by."""
 
@@ -229,6 +227,8 @@ class OurTask(Task[Setting, P]):
 
     tolerance: float
     """A plan with fewer leaves wins if it is behind the best by no more than this many standard errors."""
+    sparse_tolerance: float
+    """The same for the plan whose splits read the fewest columns, if sparse splits are asked for."""
 
     def __init__(
         self, data: TrainingData, options: FitOptions, recipe: Recipe, *,
@@ -309,7 +309,7 @@ class OurTask(Task[Setting, P]):
     def choose(self, verdicts: Sequence[Verdict]) -> int:
         """The plan to carry out."""
         if self.options.sparsity is not None:
-            return sparsest_of_best(verdicts, SPARSE_TOLERANCE)
+            return sparsest_of_best(verdicts, self.sparse_tolerance)
         return simplest_of_best(verdicts, self.tolerance)
 
     def columns_read(self, tree: Tree) -> int:
