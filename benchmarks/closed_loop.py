@@ -6,7 +6,8 @@
 Each policy is a tree that imitates a simple rule on random states; the rules are below. The box method propagates one
 box for each branch of the tree, cuts it by the splits that it passes, and evaluates the system in intervals; the
 initial set is first cut into as many equal boxes as the table says. Its intervals are not rounded outwards, which is
-to its favour. Where the policy sees formulas of the state (the pendulum), a split cuts only what is seen. Seconds are of the processor, one thread.
+to its favour. Where the policy sees formulas of the state (the pendulum), a split cuts only what is seen. Seconds are
+of the processor, one thread.
 """
 
 from __future__ import annotations
