@@ -22,6 +22,8 @@ PACKAGES = {
     "dtsemnet.plot": "Drawings",
     "dtsemnet.explorer": "Pages for the browser",
     "dtsemnet.verify": "Proofs",
+    "dtsemnet.verify.closed_loop": "Proofs about control loops",
+    "dtsemnet.verify.vnnlib": "Questions in VNN-LIB",
     "dtsemnet.rl": "Reinforcement learning",
     "dtsemnet.estimators": "The scikit-learn API",
     "dtsemnet.nn": "The network, for torch",
