@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import dtsemnet_check
-from dtsemnet_check import Box, Malformed, Row, Statement, Unproved, exact
+from dtsemnet_check import Box, HalfSpace, Malformed, Unproved, Walk, exact
 
 __all__ = ["Part", "alethe_proof", "main", "parts_of", "smt_problem"]
 
@@ -37,17 +37,14 @@ class Part(NamedTuple):
     multipliers: tuple[Fraction, ...]
 
 
-def parts_of(statement: Statement, certificate: dict[str, Any]) -> list[Part]:
+def parts_of(walk: Walk, certificate: dict[str, Any]) -> list[Part]:
     """The parts that multipliers show to be empty, as the checker comes by them; the checker must agree."""
     parts: list[Part] = []
-    walk = statement.walk
     check = walk.farkas
 
-    def noted(rows: dict[str, Row], box: Box, case: Any) -> None:
-        check(rows, box, case)
-        if "norm" in case and walk.near is not None:
-            rows = {**rows, "norm": walk.near.half_space(case["norm"])}
-        parts.append(_part([(*rows[name], exact(text)) for name, text in case["farkas"]], box))
+    def noted(rows: dict[str, HalfSpace], box: Box, multipliers: Any) -> None:
+        check(rows, box, multipliers)
+        parts.append(_part([(*rows[name], exact(text)) for name, text in multipliers], box))
 
     walk.farkas = noted  # type: ignore[method-assign]
     try:
@@ -179,8 +176,8 @@ def main(words: list[str] | None = None) -> int:
         for n, claim in enumerate(document["claims"]):
             if not claim["holds"]:
                 continue
-            statement = Statement(claim["statement"], domain, document.get("second"))
-            parts = parts_of(statement, claim["certificate"])
+            walk = Walk(claim["statement"], domain, document.get("second"))
+            parts = parts_of(walk, claim["certificate"])
             if not parts:
                 continue  # the order of doubles, or points computed one by one, are the whole proof
             for suffix, text in (

@@ -118,6 +118,29 @@ def test_multipliers_below_zero_and_of_half_spaces_elsewhere_prove_nothing(proof
         assert run(json.dumps(document).encode(), tmp_path / "changed.json")[0] == 1
 
 
+def test_a_negative_number_of_a_feature_does_not_get_around_the_norm(proof, tmp_path):
+    document = json.loads(proof.read_text("utf-8"))
+    document["model"]["tree"] |= {
+        "n_splits": 1, "weight": [[1.0, 1.0]], "bias": [-0.5], "children": [[-1, -2]],
+        "value": [[1.0, 0.0], [0.0, 1.0]], "n_outputs": 2, "class_names": ["a", "b"],
+    }  # fmt: skip
+    document["domain"].pop("constraints")
+    near = {"row": [0.0, 0.0], "norm": "1", "distance": 1.0, "held": []}
+    claim = {"statement": {"kind": "never", "classes": ["b"], "near": near}, "holds": False, "witness": [[1.0, 0.0]]}
+    document["claims"] = [claim]
+    assert run(json.dumps(document).encode(), tmp_path / "witness.json")[0] == 0
+    for first in (0, -2):  # the features as they are, and as Python would count them from the end
+        corner = {"feature": 0, "at": 0.125, "parts": [{"farkas": [["s0", 1.0]]}, _far(first)]}
+        case = {"feature": 1, "at": 0.125, "parts": [corner, _far(first + 1)]}
+        document["claims"] = [claim | {"holds": True, "certificate": {"~1": case}}]
+        assert run(json.dumps(document).encode(), tmp_path / "forged.json")[0] == (1 if first == 0 else 2)
+
+
+def _far(feature: int) -> dict[str, object]:
+    """A case which says that a feature is too large for the norm, by a half-space that the norm does not imply."""
+    return {"farkas": [["norm", 1.0]], "norm": [[feature, 1000.0]]}
+
+
 def test_scaled_multipliers_and_fractions_are_the_same_proof(proof, tmp_path):
     document = json.loads(proof.read_text("utf-8"))
     ((key, case),) = document["claims"][0]["certificate"].items()
