@@ -356,8 +356,8 @@ class Near:
                 found[j] = [Alternative(column.point(x), column.point(x))]
             elif column.is_number:
                 reach = self.distance / self.cost[j]
-                least, most = (Fraction(x) - reach, Fraction(x) + reach)
-                least, most = max(least, Fraction(allowed["low"])), min(most, Fraction(allowed["high"]))
+                least = max(Fraction(x) - reach, Fraction(allowed["low"]))
+                most = min(Fraction(x) + reach, Fraction(allowed["high"]))
                 low, high = float(least), float(most)  # rounded to nearest; the ends are doubles inside
                 low = low if low >= least else math.nextafter(low, INFINITY)
                 high = high if high <= most else math.nextafter(high, -INFINITY)
@@ -374,9 +374,7 @@ class Statement(NamedTuple):
 
     domain: Domain
     models: tuple[Model, ...]  # one, or two, each of which a row goes through
-    breaks: Callable[[list[int]], bool] = lambda leaves: (
-        False
-    )  # whether leaves, one of each tree, do whatever they answer
+    breaks: Callable[[list[int]], bool] = lambda leaves: False  # leaves, one of each tree, whatever they answer
     pairs: Sequence[tuple[Any, Any]] = ()  # what must not be above what: numbers, or (tree, output)
     order: Sequence[int] = ()  # the columns that the second model reads
     moved: Sequence[int] = ()  # the columns in which two inputs differ
@@ -547,28 +545,28 @@ class Walk:
     def child(self, region: Region, run: int, split: int, side: int) -> Region | None:
         """Go down one split; None if the order of doubles alone shows that no input goes there."""
         box: Box | None = region.box
-        rows, facts = region.rows, region.facts
-        weight, bias, sign = self.models[run].weight[split], self.models[run].bias[split], 1 if side else -1
+        rows, model, sign = region.rows, self.models[run], 1 if side else -1
+        weight, bias = model.weight[split], model.bias[split]
         terms = self.terms(run, weight)
         if not terms:
             return region if side == (bias > 0) else None
         if len(terms) == 1:  # a threshold: the last double on one side of it, and the first on the other
             ((k, v, _),) = terms
-            last, first = rank(self.box[0][v]) - 1, rank(self.box[1][v]) + 1
+            last, first, rises = rank(self.box[0][v]) - 1, rank(self.box[1][v]) + 1, weight[k] > 0
             while first - last > 1:
                 middle = (last + first) // 2
-                is_right = weight[k] * double(middle) + bias > 0
-                last, first = (last, middle) if is_right == (weight[k] > 0) else (middle, first)
-            box = self.part(region.box, v, double(last), (side == 0) == (weight[k] > 0))
+                is_first = (weight[k] * double(middle) + bias > 0) == rises
+                last, first = (last, middle) if is_first else (middle, first)
+            box = self.part(region.box, v, double(last), (side == 0) == rises)
         else:  # rows that go left have w . z <= rho - b, rows that go right -w . z <= rho + b
             rho = self.rounding(terms, bias, len(weight))
             rows = rows | {f"{'st'[run]}{split}": ({v: -sign * w for _, v, w in terms}, rho + sign * Fraction(bias))}
         exponent = max(math.frexp(w)[1] for w in weight if w)
         unit = sign * Fraction(2) ** exponent
         fact = Fact(self.terms(run, weight, unit), exponent, -Fraction(bias) / unit, side == 1)
-        if box is None or any(self.contradict(fact, above) for above in facts):
+        if box is None or any(self.contradict(fact, above) for above in region.facts):
             return None
-        return Region(box, rows, [*facts, fact])
+        return Region(box, rows, [*region.facts, fact])
 
     def contradict(self, one: Fact, other: Fact) -> bool:
         """Whether sums cannot both be as large as facts say, since the first is at most minus the second."""
@@ -653,10 +651,10 @@ class Walk:
         """Check that multipliers combine half-spaces to one that no input satisfies."""
         total: dict[int, Fraction] = {}
         bound = Fraction(0)
-        for name, text in multipliers:
-            is_fit = name in rows and exact(text) >= 0
-            require(is_fit, "a multiplier is negative, or of a half-space that is not there", Unproved)
-            (coef, h), y = rows[name], exact(text)
+        for name, multiplier in multipliers:
+            require(name in rows, "a multiplier is of a half-space that is not there", Unproved)
+            (coef, h), y = rows[name], exact(multiplier)
+            require(y >= 0, "a multiplier is negative", Unproved)
             self.steps += 10 * len(coef)
             bound += y * h
             for v, c in coef.items():
@@ -788,7 +786,7 @@ def main(words: list[str] | None = None) -> int:
             if answer[0] == "N" or not options.quiet:
                 print(f"{answer}: {text(claim['statement'])}")
     except Exception as error:  # what is no proof file may break any step
-        print(f"refused: {ascii(str(error))[1:200]} ({type(error).__name__})", file=sys.stderr)
+        print(f"refused: {ascii(str(error))[1:-1][:200]} ({type(error).__name__})", file=sys.stderr)
         return 2
     print(f"{n_claims} claims, {n_wrong} of them not proved")
     return int(n_wrong > 0)

@@ -187,10 +187,10 @@ def main(words: list[str] | None = None) -> int:
                 (options.folder / f"claim-{n}.{suffix}").write_text(text, "ascii")
             written += 1
     except Unproved as error:
-        print(f"not proved: {ascii(str(error))[1:200]}", file=sys.stderr)
+        print(f"not proved: {ascii(str(error))[1:-1][:200]}", file=sys.stderr)
         return 1
     except (Malformed, OSError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
-        print(f"refused: {ascii(str(error))[1:200]} ({type(error).__name__})", file=sys.stderr)
+        print(f"refused: {ascii(str(error))[1:-1][:200]} ({type(error).__name__})", file=sys.stderr)
         return 2
     print(f"{written} problems written to {ascii(str(options.folder))[1:-1]}, each with its proof")
     return 0
