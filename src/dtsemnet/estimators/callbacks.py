@@ -21,7 +21,6 @@ Earlier versions of scikit-learn have no callbacks; there the estimators have no
 
 from __future__ import annotations
 
-import functools
 import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -39,13 +38,8 @@ except ImportError:  # before 1.9
     F = TypeVar("F", bound=Callable[..., Any])
 
     def with_callbacks(method: F) -> F:
-        """Stand in for scikit-learn's decorator: one more call, so that warnings name the same line of the user."""
-
-        @functools.wraps(method)
-        def call(*words: Any, **named: Any) -> Any:
-            return method(*words, **named)
-
-        return call  # type: ignore[return-value]
+        """Stand in for scikit-learn's decorator, and change nothing."""
+        return method
 
 
 __all__ = ["CallbackSupportMixin", "FitReport", "with_callbacks"]

@@ -7,6 +7,8 @@ which argument they are about are passed on with its name (:func:`naming`).
 from __future__ import annotations
 
 import re
+import sys
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,7 +34,11 @@ __all__ = [
     "naming",
     "read_seed",
     "read_weight",
+    "warn_user",
 ]
+
+_BETWEEN = frozenset({"dtsemnet", "sklearn", "joblib", "contextlib"})
+"""Packages whose lines may lie between a warning and the user's own line."""
 
 
 class Names(NamedTuple):
@@ -176,3 +182,11 @@ def check_sparsity(estimator: Any) -> None:
             f"sparsity='auto' compares trees of several widths, but {given[0]}={getattr(estimator, given[0])!r} fixes "
             "the course of the fit; give max_split_features instead, or leave that out."
         )
+
+
+def warn_user(message: str) -> None:
+    """Warn at the user's own line, however many calls of this library, decorators and pipelines lie between."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _BETWEEN:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, UserWarning, stacklevel=level)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from dtsemnet.estimators.base import TreeClassifier, initial_tree
-from dtsemnet.estimators.checks import RULES, check_sparsity
+from dtsemnet.estimators.checks import RULES, check_sparsity, warn_user
 from dtsemnet.estimators.persistence import Rule, check_parameters, one_of
 from dtsemnet.estimators.pruning import PrunableEstimator
 from dtsemnet.estimators.sparsity import SparseEstimator
@@ -253,9 +252,7 @@ class DTSemNetClassifier(TreeClassifier, PrunableEstimator, SparseEstimator):
 
 def _warn_of_few_leaves(n_leaves: int, n_classes: int) -> None:
     if n_leaves < n_classes:
-        warnings.warn(
+        warn_user(
             f"{n_classes} classes but only {n_leaves} leaves: the rarest classes hold none and are never "
             f"predicted; max_depth={int(np.ceil(np.log2(n_classes)))} gives each a leaf.",
-            UserWarning,
-            stacklevel=7,  # the call of fit
         )

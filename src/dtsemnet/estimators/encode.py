@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import os
 import re
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NoReturn
@@ -29,7 +28,7 @@ import scipy.sparse
 from sklearn.utils.validation import check_array
 
 from dtsemnet.arrays import Array, Floats, Ints
-from dtsemnet.estimators.checks import naming
+from dtsemnet.estimators.checks import naming, warn_user
 from dtsemnet.fit.data import far_limits
 from dtsemnet.names import shown
 from dtsemnet.tables.numbers import AmbiguousNumbers, NumberText, recognise
@@ -167,11 +166,9 @@ def _judge_missing(encoder: Encoder, absent: Ints, *, refuses: bool, name: str) 
             filled.append(f"{column.name} ({count} row{'s' * (count != 1)})")
     if filled:
         shown = ", ".join(filled[:_SHOWN]) + f" and {len(filled) - _SHOWN} more columns" * (len(filled) > _SHOWN)
-        warnings.warn(
+        warn_user(
             f"{name} has missing values in columns that had none in training: {shown}; they are filled with the "
             "training mean or the most frequent category. Set missing='error' to refuse them.",
-            UserWarning,
-            stacklevel=5,
         )
 
 
@@ -244,11 +241,9 @@ def _warn_of_lost_digits(X: Any, names: Sequence[str]) -> None:
             continue
         least = int(values.min())
         if any(int(float(value)) != value for value in values.tolist()):
-            warnings.warn(
+            warn_user(
                 f"column {name!r} holds whole numbers beyond 2**53, whose last digits float64 cannot hold, so that "
                 f"values that differ may look equal; subtract an offset first, such as the smallest, {least}.",
-                UserWarning,
-                stacklevel=8,  # the call of fit
             )
 
 
@@ -276,10 +271,8 @@ def _warn_of_categories(encoder: Encoder, given: Sequence[Array]) -> None:
             )
     if doubts:
         more = f"; and {len(doubts) - _SHOWN} more columns" * (len(doubts) > _SHOWN)
-        warnings.warn(
+        warn_user(
             "; ".join(doubts[:_SHOWN]) + f"{more}. Name columns in categorical_features to keep them as categories.",
-            UserWarning,
-            stacklevel=6,  # the call of fit
         )
 
 
