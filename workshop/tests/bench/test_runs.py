@@ -149,6 +149,7 @@ def test_runs_in_processes_give_the_records_of_one_process(table: Table, tmp_pat
     runs = table.runs(sets=["iris", "tumours"], methods=["sklearn.tree:DecisionTreeClassifier"], seeds=3)
     alone = run_all(runs, table.catalogue(), tmp_path / "alone.jsonl")
     together = run_all(runs, table.catalogue(), tmp_path / "together.jsonl", n_jobs=2)
+    assert [r["error"] for r in alone + together] == [None] * 12
     figures = [{r["key"]: (r["train"], r["validation"], r["test"]) for r in records} for records in (alone, together)]
     assert figures[0] == figures[1]
     assert len(figures[0]) == 6

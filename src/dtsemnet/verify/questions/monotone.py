@@ -95,7 +95,7 @@ def monotone(
 
     Examples
     --------
-    >>> from dtsemnet.tree import Topology
+    >>> from dtsemnet.tree import Topology, Tree
     >>> tree = Tree(Topology.complete(1), [[1.0, -1.0]], [0.0], [[1.0], [2.0]])
     >>> monotone(tree, 0, Domain(0.0, 1.0)).status
     'yes'
