@@ -155,6 +155,16 @@ def test_runs_in_processes_give_the_records_of_one_process(table: Table, tmp_pat
     assert len(figures[0]) == 6
 
 
+def test_processes_of_an_earlier_call_look_for_data_where_this_call_does(
+    table: Table, data_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = table.runs(sets=["iris"], methods=["sklearn.tree:DecisionTreeClassifier"], seeds=2)
+    monkeypatch.setenv("DTSEMNET_DATA", str(tmp_path / "elsewhere"))
+    assert all("iris" in r["error"] for r in run_all(runs, table.catalogue(), tmp_path / "a.jsonl", n_jobs=2))
+    monkeypatch.setenv("DTSEMNET_DATA", str(data_folder))
+    assert [r["error"] for r in run_all(runs, table.catalogue(), tmp_path / "b.jsonl", n_jobs=2)] == [None, None]
+
+
 def test_interrupted_fit_leaves_no_record_though_it_swallows_the_interrupt(table: Table) -> None:
     runs = [MethodRun("bench.spies:Interrupted", "iris", seed, "paper") for seed in range(4)]
     with pytest.raises(KeyboardInterrupt):

@@ -115,8 +115,10 @@ def run_all(
     list of records
         The new ones.
     """
-    files = files or {}
-    jobs = (Job(r.key, files.get(r.method, path), functools.partial(execute, r, specs[r.set])) for r in runs)
+    files, folders = files or {}, {variable: os.environ.get(variable) for variable in FOLDERS.values()}
+    jobs = (
+        Job(r.key, files.get(r.method, path), functools.partial(_execute_in, folders, r, specs[r.set])) for r in runs
+    )
     return run_missing(jobs, recorded=recorded, retry=retry, n_jobs=n_jobs, watch=watch)
 
 
@@ -139,6 +141,16 @@ def execute(run: MethodRun, spec: DataSpec) -> Record:
         record["error"] = f"{type(error).__name__}: {error}"
         record["traceback"] = traceback.format_exc(limit=-4)
     return record
+
+
+def _execute_in(folders: Mapping[str, str | None], run: MethodRun, spec: DataSpec) -> Record:
+    """Do one run with the folders of data of the caller: joblib keeps processes, and their environment, for long."""
+    for variable, folder in folders.items():
+        if folder is not None:
+            os.environ[variable] = folder
+        else:
+            os.environ.pop(variable, None)
+    return execute(run, spec)
 
 
 def _one_hot(run: MethodRun, rows: VisibleRows) -> OneHot | None:
