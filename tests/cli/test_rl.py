@@ -166,7 +166,7 @@ def test_interrupt_says_how_to_continue(run: Run, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["Pong"], "ENV must be one of CartPole-v1"),
+        (["Pong"], "such as CartPole-v1, a class as module:Class"),
         (["CartPole-v1", "--agent", "dqn"], "agent must be one of dtsemnet, mlp"),
         (["CartPole-v1", "--set", "lr=1"], "has no setting 'lr'"),
         (["CartPole-v1", "--set", "lr"], "name=value"),
@@ -180,6 +180,43 @@ def test_what_is_refused_is_one_line(words: list[str], told: str, run: Run) -> N
     assert errors[0].startswith("error: ")
     assert told in errors[0]
     assert not Path("runs").exists()
+
+
+MY_WORLD = """
+import gymnasium as gym
+import numpy as np
+
+class Drift(gym.Env):
+    observation_space = gym.spaces.Box(-np.inf, np.inf, (2,), np.float64)
+    action_space = gym.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.place = self.np_random.normal(size=2)
+        return self.place.copy(), {}
+
+    def step(self, action):
+        self.place = self.place + 0.1 * (2 * action - 1)
+        return self.place.copy(), -float(np.abs(self.place).sum()), bool(np.abs(self.place).max() > 3), False, {}
+"""
+
+
+def test_a_class_of_ones_own_becomes_a_smaller_tree_and_c(run: Run) -> None:
+    Path("drifting.py").write_text(MY_WORLD)
+    run("rl", "init", "drifting:Drift", "--out", "drift.toml")
+    assert "normalize = true" in Path("drift.toml").read_text()
+    assert "--force" in run("rl", "init", "drifting:Drift", "--out", "drift.toml", code=1).stderr
+    run("rl", "train", "drift.toml", "--depth", "2", *TINY, "--set", "batch_size=64")
+    folder = "runs/rl/drift/dtsemnet/1"
+    told = run("rl", "explain", folder, "--episodes", "2").stdout
+    assert "of 4 leaves act" in told
+    explained = json.loads(run("rl", "explain", folder, "--episodes", "2", "--json").stdout)
+    assert explained["n_leaves"] == 4
+    assert sum(use["share"] for use in explained["leaves"]) == pytest.approx(1)
+    small = ["--leaves", "2", "--rounds", "1", "--steps", "50", "--episodes", "2", "--out", "small.json"]
+    run("rl", "shrink", folder, *small)
+    run("export", "small.json", "--to", "c", "--out", "small.c")
+    assert Path("small.c").stat().st_size > 0
 
 
 @pytest.mark.parametrize("words", [["rl", "trian"], ["rl", "train"], ["rl", "train", "CartPole-v1", "--dept", "2"]])

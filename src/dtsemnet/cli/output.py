@@ -331,7 +331,7 @@ def size_of(path: Path) -> str:
 
 def _console(*, stderr: bool = False) -> Console:
     """Make a console; one for each line, as a test or a shell may have replaced the stream since the last one."""
-    console = Console(stderr=stderr, highlight=False)
+    console = Console(stderr=stderr, highlight=False, emoji=False)  # a column may be called "a:x:b"
     console.width = min(console.width, WIDTH) if console.is_terminal else WIDTH
     return console
 

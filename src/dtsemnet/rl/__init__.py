@@ -6,8 +6,9 @@ the library.
 
 - ``policies``: the actors and policies, for PPO and for SAC.
 - ``algorithms``: ``LeanPPO``, ``LeanSAC`` and ``TopKSAC``, with their compiled kernels.
-- ``extraction``, ``evaluation``, ``imitation``, ``shrinking``, ``annealing``: an agent as a tree, its rewards, trees
-  that imitate an agent, the smallest tree that is as good, and settings that change while it learns.
+- ``extraction``, ``evaluation``, ``explaining``, ``imitation``, ``shrinking``, ``annealing``: an agent as a tree, its
+  rewards, when each leaf acts, trees that imitate an agent, the smallest tree that is as good, and settings that change
+  while it learns.
 - ``spaces``: which environments a tree can act in.
 - ``training``, ``checkpoints``, ``runs``: training with a record, resumed after a kill, and loading what was kept.
 - ``recipes``, ``environments``: agents built from settings in TOML files.
@@ -29,6 +30,7 @@ from dtsemnet.rl.algorithms.lean_sac import LeanSAC
 from dtsemnet.rl.algorithms.topk_sac import TopKSAC
 from dtsemnet.rl.annealing import AnnealEntropy, AnnealPooling
 from dtsemnet.rl.evaluation import evaluate
+from dtsemnet.rl.explaining import PolicyExplanation, explain_policy
 from dtsemnet.rl.extraction import policy_tree
 from dtsemnet.rl.film import render
 from dtsemnet.rl.imitation import imitate, viper
@@ -40,6 +42,7 @@ from dtsemnet.rl.training import train
 
 __all__ = [
     "TreePolicy", "AnnealPooling", "TreeSACPolicy", "TopKSAC", "AnnealEntropy", "LeanPPO", "LeanSAC", "policy_tree",
-    "train", "evaluate", "render", "imitate", "viper", "shrink", "Shrunk", "ActorPolicy", "DiscreteActor", "TreeActor",
+    "train", "evaluate", "render", "imitate", "viper", "shrink", "Shrunk", "explain_policy",
+    "PolicyExplanation", "ActorPolicy", "DiscreteActor", "TreeActor",
     "RegressionActor",
 ]  # fmt: skip

@@ -196,8 +196,9 @@ def build_agent(configuration: Configuration, seed: int) -> tuple[BaseAlgorithm,
 def make_training_environments(configuration: Configuration) -> VecEnv:
     """Make the copies of the environment that an agent trains in."""
     settings = read_settings(configuration)
-    # Without pictures: LunarLander would simulate the sparks of its engines, ten times the work of all the rest.
-    worlds = make_vec_env(configuration.environment.environment, settings.n_envs, env_kwargs={"render_mode": None})
+    # By a function, since by name stable-baselines3 asks for pictures: LunarLander would simulate the sparks of its
+    # engines, ten times the work of all the rest, and a class of one's own need not know how to draw.
+    worlds = make_vec_env(functools.partial(gym.make, configuration.environment.environment), settings.n_envs)
     return VecNormalize(worlds, norm_reward=False) if settings.normalize else worlds
 
 

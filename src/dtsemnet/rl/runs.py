@@ -34,6 +34,7 @@ from dtsemnet.folders import own_folder
 from dtsemnet.json_lines import read_lines
 from dtsemnet.rl.checkpoints import CHECKPOINT
 from dtsemnet.rl.environments import Configuration, Environment, read_environment
+from dtsemnet.rl.environments.from_spaces import register_class
 from dtsemnet.rl.evaluation import JUDGING_SEEDS, TEST_SEEDS, evaluate, summary
 from dtsemnet.rl.extraction import named_model
 from dtsemnet.rl.imitation import imitate
@@ -225,6 +226,7 @@ def load_policy(path: str | PathLike[str], *, last: bool = False) -> SavedPolicy
         if not about:
             raise FileNotFoundError(f"{file} needs the configuration.json of its run beside it.")
         name, agent, settings = about["environment"], about["agent"], about["configuration"]
+        register_class(name)
         configuration = Configuration(Environment(name, name, {agent: settings}), agent, settings)
         policy: Model | BaseAlgorithm = load_agent(file.parent, configuration, file.stem)
     else:

@@ -24,7 +24,7 @@ def run(
     last: Annotated[bool, typer.Option("--last", help="The last policy of the run, not the best.")] = False,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace the drawing.")] = False,
 ) -> None:
-    """Print a tree policy as rules on what it observes, and what it does."""
+    """Print a tree policy as rules on what it observes, and what it does; `rl explain` tells which leaves act."""
     check_picture(plot, force=force, what="--plot")
     require("stable_baselines3", extra="rl", verb="dtsemnet rl show")
     from dtsemnet.export import to_text

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dtsemnet.cli.output import interruptible, print_json, remark, require, say
-from dtsemnet.cli.rl import RUNS, open_store
+from dtsemnet.cli.rl import RUNS, look_here, open_store
 
 if TYPE_CHECKING:
     from dtsemnet.rl.runs import ResultsStore, Run
@@ -24,6 +24,8 @@ EXAMPLES = """
 dtsemnet rl train CartPole-v1 --agent dtsemnet --depth 4 --seed 1
 dtsemnet rl train LunarLander-v3 --agent mlp --seed 2 --steps 400000
 dtsemnet rl train LunarLander-v3 --set learning_rate=0.01 --set critic='[64, 64]' --runs runs/trial
+dtsemnet rl train Pendulum-v1 --steps 50000
+dtsemnet rl train my_module:MyEnvironment
 dtsemnet rl train my-environment.toml --agent dtsemnet
 """
 
@@ -32,7 +34,12 @@ EVERY = 30.0
 
 
 def run(
-    env: Annotated[str, typer.Argument(help="Environment, or a TOML file that describes one.", metavar="ENV")],
+    env: Annotated[
+        str,
+        typer.Argument(
+            help="Environment that gymnasium knows, a class as module:Class, or a TOML file (rl init).", metavar="ENV"
+        ),
+    ],
     agent: Annotated[str, typer.Option(help="Agent, such as dtsemnet or mlp.", metavar="NAME")] = "dtsemnet",
     depth: Annotated[int | None, typer.Option(help="Depth of the tree.", min=1, metavar="N")] = None,
     seed: Annotated[int, typer.Option(help="Seed.", metavar="N")] = 1,
@@ -56,14 +63,15 @@ def run(
 ) -> None:
     """Train an agent; judge it on the way, keep the best policy, test it at the end.
 
-    Settings come from the file of the environment. The same command again resumes a training that was killed, and does
-    not repeat one that is finished.
+    Settings come from the file of the environment; without one they follow from its spaces. The same command again
+    resumes a training that was killed, and does not repeat one that is finished.
     """
     require("stable_baselines3", extra="rl", verb="dtsemnet rl train")
     from dtsemnet.rl.environments import parse_setting, read_environment
     from dtsemnet.rl.recipes import read_settings
     from dtsemnet.rl.runs import Run
 
+    look_here()
     changes = {name: value for name, value in (("depth", depth), ("steps", steps)) if value is not None}
     configuration = read_environment(env).configuration(agent, changes | dict(map(parse_setting, settings or ())))
     read_settings(configuration)
@@ -104,7 +112,7 @@ def _progress(*, hidden: bool) -> Iterator[Callable[[Progress], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
-    console = Console(stderr=True)
+    console = Console(stderr=True, emoji=False)
     if hidden or not console.is_terminal:
         yield (lambda now: None) if hidden else _Lines()
         return

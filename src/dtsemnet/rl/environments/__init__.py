@@ -11,7 +11,8 @@
 ================= ====================================================================
 
 Settings are flat: the fields of :class:`dtsemnet.rl.recipes.Settings` and the options of the algorithm. A file of your
-own, given by its path, works like those in this folder.
+own, given by its path, works like those in this folder. An environment without a file gets its settings from its spaces
+(:mod:`dtsemnet.rl.environments.from_spaces`).
 
 Another installed package can add environments and agents (:class:`Extension`). If it has a file of the same name as
 one in this folder, the tables of both files are merged.
@@ -28,6 +29,8 @@ from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from dtsemnet.rl.environments.from_spaces import register_class, settings_from_spaces
 
 if TYPE_CHECKING:
     from dtsemnet.rl.recipes import ActionKind, Recipe
@@ -99,13 +102,19 @@ def environment_names() -> list[str]:
 def read_environment(name: str) -> Environment:
     """Read the settings of an environment, by its name, with or without version, or from a file.
 
+    Any other name is one that gymnasium knows, or ``module:Class``; its settings are found from its spaces.
+
     Examples
     --------
     >>> lander = read_environment("lunarlander")
     >>> lander.environment, lander.configuration("dtsemnet").settings["depth"]
     ('LunarLander-v3', 5)
+    >>> read_environment("Pendulum-v1").configuration("dtsemnet").settings["depth"]
+    3
     """
     paths = [Path(name)] if name.endswith(".toml") else _find(name)
+    if not paths:
+        return Environment(name.rpartition(":")[2].replace("/", "-"), **settings_from_spaces(name))
     content: dict[str, Any] = {}
     for path in paths:
         if not path.is_file():
@@ -120,6 +129,7 @@ def read_environment(name: str) -> Environment:
         missing = {"steps", "judge_every", "depth"} - set(environment.configuration(agent).settings)
         if missing:
             raise ValueError(f"{paths[0]} does not give {sorted(missing)[0]!r} to the agent {agent!r}.")
+    register_class(environment.environment)
     return environment
 
 
@@ -147,11 +157,10 @@ def _folders() -> list[Path]:
 
 
 def _find(name: str) -> list[Path]:
+    """Find the files of an environment; none if it has none."""
     wanted = name.rpartition("/")[2].casefold()
     for known in environment_names():
         if wanted in (known.casefold(), re.sub(r"-v\d+$", "", known).casefold()):
             paths = [folder / f"{known}.toml" for folder in _folders()]
             return [path for path in paths if path.is_file()]
-    raise ValueError(
-        f"ENV must be one of {', '.join(environment_names())} or a TOML file of the same form, got {name!r}."
-    )
+    return []
