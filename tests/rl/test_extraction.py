@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import gymnasium as gym
@@ -11,7 +12,7 @@ import torch
 from gymnasium import spaces
 from hypothesis import given
 from hypothesis import strategies as st
-from stable_baselines3 import PPO
+from stable_baselines3 import DQN, PPO, TD3
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
 from dtsemnet.export import to_c, to_text
@@ -132,6 +133,31 @@ def test_errors_name_the_way_out():
         policy_tree(agent, vec_normalize=other)
     with pytest.raises(TypeError, match="Box of numbers"):
         policy_tree(PPO(TreePolicy, "FrozenLake-v1", n_steps=64, device="cpu"))
+
+
+def test_a_loaded_agent_may_have_been_normalised(tmp_path):
+    worlds = VecNormalize(DummyVecEnv([Sides]), norm_reward=False)
+    agent = PPO(TreePolicy, worlds, policy_kwargs={"max_depth": 1}, n_steps=32, batch_size=32, seed=0, device="cpu")
+    agent.learn(32).save(tmp_path / "agent")
+    loaded = PPO.load(tmp_path / "agent", device="cpu")
+    with pytest.warns(UserWarning, match="vec_normalize"):
+        policy_tree(loaded)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert policy_tree(loaded, vec_normalize=worlds) == policy_tree(agent)
+        assert policy_tree(loaded, vec_normalize=False).encoder == Encoder.identity(["x0", "x1"])
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "policy", "env", "told"),
+    [
+        (DQN, TreePolicy, "CartPole-v1", "PPO, LeanPPO or A2C"),
+        (TD3, TreeSACPolicy, "Pendulum-v1", "TopKSAC, LeanSAC or"),
+    ],
+)
+def test_algorithms_that_cannot_train_a_tree_say_which_can(algorithm, policy, env, told):
+    with pytest.raises(TypeError, match=told):
+        algorithm(policy, env, device="cpu")
 
 
 @given(data=st.data(), tree=trees(n_features=3))

@@ -8,9 +8,10 @@ split may reach another leaf.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from gymnasium import spaces
@@ -29,7 +30,7 @@ __all__ = ["named_model", "policy_tree"]
 def policy_tree(
     model: BaseAlgorithm,
     *,
-    vec_normalize: VecNormalize | None = None,
+    vec_normalize: VecNormalize | Literal[False] | None = None,
     feature_names: Sequence[str] | None = None,
     action_names: Sequence[str] | None = None,
 ) -> Model:
@@ -39,9 +40,9 @@ def policy_tree(
     ----------
     model : PPO with a tree policy, TopKSAC, or SAC with TreeSACPolicy
         Trained or loaded. Its actor must read the flat observation.
-    vec_normalize : VecNormalize, optional
+    vec_normalize : VecNormalize or False, optional
         Statistics of the observations; those of the agent's environment if not given. An agent that was loaded
-        without its environment does not have them.
+        without its environment does not have them, and may have been trained with some: False says that it was not.
     feature_names : sequence of str, optional
         Names of the entries of an observation, ``x0, x1, ...`` if not given.
     action_names : sequence of str, optional
@@ -50,7 +51,8 @@ def policy_tree(
     Returns
     -------
     Model
-        Its ``predict`` of raw observations is ``model.predict(normalised, deterministic=True)``.
+        Its ``predict`` of raw observations is ``model.predict(normalised, deterministic=True)``; if the action is one
+        number, without the axis of length 1 that the agent gives.
 
     Examples
     --------
@@ -80,11 +82,18 @@ def policy_tree(
     names = [f"x{j}" for j in range(n_features)] if feature_names is None else list(feature_names)
     if vec_normalize is None:
         vec_normalize = model.get_vec_normalize_env()
+        if model.get_env() is None:
+            warnings.warn(
+                "the agent was loaded without its environment, so that statistics of VecNormalize are unknown; pass "
+                "vec_normalize=VecNormalize.load(path, env), or vec_normalize=False if it was trained without.",
+                UserWarning,
+                stacklevel=2,
+            )
     tree = _named(actor.to_tree(), names, action_names)
     output: Output = Identity()
     if isinstance(actions := model.action_space, spaces.Box):
         output = TanhScale(np.ravel(actions.low).tolist(), np.ravel(actions.high).tolist())
-    return Model(_encoder(names, vec_normalize), tree, output)
+    return Model(_encoder(names, vec_normalize or None), tree, output)
 
 
 def named_model(

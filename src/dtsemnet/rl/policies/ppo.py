@@ -70,6 +70,11 @@ class ActorPolicy(ActorCriticPolicy):
         """The actor."""
         return self.action_net
 
+    @property
+    def q_net(self) -> None:
+        """Not there: algorithms that learn the values of actions, such as DQN, cannot train this policy."""
+        raise TypeError(f"{type(self).__name__} has no network of action values; train it with PPO, LeanPPO or A2C.")
+
     def _build(self, lr_schedule: Schedule) -> None:
         super()._build(lr_schedule)
         assert isinstance(self.action_space, spaces.Discrete)

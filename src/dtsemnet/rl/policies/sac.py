@@ -157,6 +157,11 @@ class TreeSACPolicy(SACPolicy):
         self.tree_kwargs = {"max_depth": max_depth, "selector": selector, "splits": splits, "leaves": leaves}
         super().__init__(observation_space, action_space, lr_schedule, critic_layers(net_arch, "qf"), **kwargs)
 
+    @property
+    def actor_target(self) -> None:
+        """Not there: algorithms that follow a slow copy of the actor, such as TD3, cannot train this policy."""
+        raise TypeError(f"{type(self).__name__} has no target actor; train it with TopKSAC, LeanSAC or SAC.")
+
     def make_actor(self, features_extractor: BaseFeaturesExtractor | None = None) -> RegressionActor:
         """Build the actor."""
         actor_kwargs = self._update_features_extractor(self.actor_kwargs, features_extractor)
