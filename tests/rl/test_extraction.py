@@ -137,7 +137,7 @@ def test_errors_name_the_way_out():
 
 def test_a_loaded_agent_may_have_been_normalised(tmp_path):
     worlds = VecNormalize(DummyVecEnv([Sides]), norm_reward=False)
-    agent = PPO(TreePolicy, worlds, policy_kwargs={"max_depth": 1}, n_steps=32, batch_size=32, seed=0, device="cpu")
+    agent = PPO(TreePolicy, worlds, policy_kwargs={"max_depth": 2}, n_steps=32, batch_size=32, seed=0, device="cpu")
     agent.learn(32).save(tmp_path / "agent")
     loaded = PPO.load(tmp_path / "agent", device="cpu")
     with pytest.warns(UserWarning, match="vec_normalize"):
