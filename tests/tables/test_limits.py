@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -145,3 +146,26 @@ def test_a_long_cell_above_a_column_takes_no_quadratic_time(tmp_path: Path) -> N
     path = tmp_path / "table.csv"
     path.write_text(f"{cell},b\n1,2\n")
     assert list(read_table(path).columns) == [cell, "b"]
+
+
+def test_a_part_that_says_to_be_longer_than_the_memory_is_refused(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow", reason="the extra data is not installed")
+    path = tmp_path / "table.feather"
+    pd.DataFrame({"n": [1.0] * 1234}).to_feather(path, compression="lz4")
+    content = path.read_bytes()
+    length = struct.pack("<q", 8 * 1234)  # of the column when it is unpacked, before its packed bytes
+    assert length in content
+    path.write_bytes(content.replace(length, struct.pack("<q", 2**60)))
+    with pytest.raises(ValueError, match="cannot be read: it says that a part of it is longer than the memory"):
+        read_table(path)
+
+
+def test_texts_that_lie_outside_of_a_feather_file_do_not_end_the_process(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow", reason="the extra data is not installed")
+    path = tmp_path / "table.feather"
+    pd.DataFrame({"n": ["x"] * 50}).to_feather(path, compression="uncompressed")
+    content = path.read_bytes()
+    (form,) = [form for form in ("<51i", "<51q") if struct.pack(form, *range(51)) in content]
+    path.write_bytes(content.replace(struct.pack(form, *range(51)), struct.pack(form, *range(50), 2**30)))
+    with pytest.raises(ValueError, match="cannot be read"):
+        read_table(path)

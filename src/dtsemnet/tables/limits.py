@@ -154,16 +154,23 @@ def _number_of(letters: str) -> int:
 
 def check_arrow(path: Path) -> None:
     """Measure a Parquet or Feather file: its cells, and its texts, which may stand there once for many rows."""
-    pyarrow, compute, feather, parquet = (
-        importlib.import_module(name) for name in ("pyarrow", "pyarrow.compute", "pyarrow.feather", "pyarrow.parquet")
-    )
     with path.open("rb") as stream:
         is_parquet = stream.read(4) == b"PAR1"
-    if not is_parquet:
-        table = feather.read_table(path)
-        _need_cells(table.num_rows, table.num_columns, path)
-        _need(table.nbytes, path, "it unpacks to long columns")
-        return
+    try:
+        _check_parquet(path) if is_parquet else _check_feather(path)
+    except MemoryError:
+        raise ValueError("it says that a part of it is longer than the memory") from None
+
+
+def _check_feather(path: Path) -> None:
+    table = importlib.import_module("pyarrow.feather").read_table(path)
+    table.validate(full=True)  # Arrow trusts what it reads: places of texts may lie outside of them
+    _need_cells(table.num_rows, table.num_columns, path)
+    _need(table.nbytes, path, "it unpacks to long columns")
+
+
+def _check_parquet(path: Path) -> None:
+    pyarrow, compute, parquet = map(importlib.import_module, ("pyarrow", "pyarrow.compute", "pyarrow.parquet"))
     with parquet.ParquetFile(path) as file:
         schema = file.schema_arrow
         _need_cells(file.metadata.num_rows, len(schema), path)
