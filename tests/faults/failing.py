@@ -141,7 +141,7 @@ class Command:
             with self.errors.open("a") as errors:
                 traceback.print_exc(file=errors)
         finally:
-            os._exit(code)
+            os._exit(code if isinstance(code, int) else 1)
 
     def await_that(self, has_begun: Callable[[], bool]) -> None:
         """Wait until the command has done something."""
