@@ -166,7 +166,7 @@ class Column:
         mark = (float(value is None),) if self.missing == "indicator" else ()
         value = self.fill if value is None and (self.missing == "fill" or (mark and self.is_number)) else value
         if not self.is_number:
-            return (*(float(value is not None and value == known) for known in self.categories), *mark)
+            return (*(1.0 if value is not None and value == known else 0.0 for known in self.categories), *mark)
         center, scale, lower, upper = self.numbers
         z = min(max((doubles(value) - center) * scale, lower), upper)  # no step changes the order of numbers
         require(math.isfinite(z), "a column overflows")
@@ -176,7 +176,10 @@ class Column:
         """What the domain allows, as boxes of features: numbers, categories, unknown categories, missing."""
         points = [self.point(None)] if flag(allowed, "missing") else []
         if not self.is_number:
-            are_known = all(value is not None and value in self.categories for value in allowed["categories"])
+            is_small = len(allowed["categories"]) * self.width <= 10 * MOST_VALUES
+            require(is_small, "a column has too many categories")
+            known = set(self.categories)
+            are_known = all(value is not None and value in known for value in allowed["categories"])
             require(are_known, "the domain lists a category that the model does not know")
             points += [self.point(value) for value in allowed["categories"]]
             points += [(0.0,) * self.width] * flag(allowed, "unknown")
@@ -634,6 +637,7 @@ class Walk:
             require(case is not None, "a part of a region has no certificate", Unproved)
             if "farkas" in case:
                 norm = {"norm": self.near.half_space(case["norm"])} if "norm" in case and self.near is not None else {}
+                self.steps += len(norm) * sum(len(part) * len(found) for part, found in self.choices)
                 self.farkas(rows | norm, box, case["farkas"])
             elif "enumerated" in case:
                 for z in self.points(box):
@@ -655,10 +659,11 @@ class Walk:
             require(name in rows, "a multiplier is of a half-space that is not there", Unproved)
             (coef, h), y = rows[name], exact(multiplier)
             require(y >= 0, "a multiplier is negative", Unproved)
-            self.steps += 10 * len(coef)
             bound += y * h
             for v, c in coef.items():
                 total[v] = total.get(v, Fraction(0)) + y * c
+                self.steps += 10 + total[v].denominator.bit_length() ** 2 // 2**16  # sums of fractions grow
+            require(self.steps <= MOST_STEPS, "the certificate takes too many steps", Unproved)
         least = sum(c * Fraction(box[c <= 0][v]) for v, c in total.items())
         require(least > bound, "multipliers do not exclude a region", Unproved)
 

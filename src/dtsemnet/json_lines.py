@@ -88,7 +88,7 @@ def read_lines(path: str | os.PathLike[str]) -> list[Any]:
     for number, line in enumerate(content[: content.rfind(b"\n") + 1].splitlines(), 1):
         try:
             values.append(json.loads(line))
-        except ValueError:
+        except (ValueError, RecursionError):
             raise ValueError(f"{path}, line {number} is not a record; mend the file by hand or move it away.") from None
     return values
 

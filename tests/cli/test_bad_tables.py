@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from cli.conftest import Run
-from dtsemnet.tables import files
+from dtsemnet.tables import limits
 from dtsemnet.tables.files import read_table
 
 FIT = ("--n-init", 1, "--epochs", 2, "--depth", 1, "--out", "o.json")
@@ -126,7 +126,7 @@ def test_an_option_out_of_range_is_named(words: str, folder: Path, run: Run) -> 
 
 
 def test_a_small_file_does_not_unpack_to_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "MOST_UNPACKED", (2**20, 50))
+    monkeypatch.setattr(limits, "LEAST", 2**20)
     text = "a,b,y\n" + "0,0,yes\n1,1,no\n" * 100_000
     with gzip.open(tmp_path / "bomb.csv.gz", "wt") as stream:
         stream.write(text)

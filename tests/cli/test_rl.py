@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from cli.conftest import Run
 from cli.test_app import commands
 from dtsemnet.cli import app
 from dtsemnet.cli.rl import VERBS
+from faults.failing import Command
 
 TINY = ["--steps", "128", *(f"--set={text}" for text in ("judge_every=64", "n_steps=32", "n_envs=2", "n_epochs=1"))]
 FOLDER = "runs/rl/CartPole-v1/dtsemnet/1"
@@ -131,6 +131,8 @@ def test_records_of_all_runs_need_the_workshop(run: Run) -> None:
     assert "needs the distribution dtsemnet-paper" in run("rl", "train", "CartPole-v1", "--record", "x", code=1).stderr
 
 
+@pytest.mark.skipif(os.name == "nt", reason="processes are forked")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of a fork beside threads of the test runner
 def test_a_process_that_is_killed_is_resumed(run: Run) -> None:
     words = ["train", "CartPole-v1", "--steps", "2500", "--checkpoint", "0", "--set=judge_every=1000"]
     words += [
@@ -139,13 +141,9 @@ def test_a_process_that_is_killed_is_resumed(run: Run) -> None:
         "--set=n_epochs=1",
         "--set=learning_rate=1e-6",
     ]  # a bad policy: short episodes
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    with subprocess.Popen([sys.executable, "-m", "dtsemnet", "rl", *words], env=environment, stderr=-1) as process:
-        checkpoint = Path(FOLDER, "checkpoint.npz")
-        while not checkpoint.is_file() and process.poll() is None:
-            time.sleep(0.01)
-        process.send_signal(signal.SIGKILL)
-        assert process.wait() == -signal.SIGKILL
+    command = Command(["rl", *words], Path.cwd())
+    command.await_that(Path(FOLDER, "checkpoint.npz").is_file)
+    assert command.end_by(signal.SIGKILL) == -signal.SIGKILL
     assert not Path(FOLDER, "record.jsonl").exists()
     done = run("rl", *words)
     assert f"resuming {FOLDER}" in done.stderr

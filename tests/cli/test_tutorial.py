@@ -1,9 +1,15 @@
-"""The tutorial, run as it stands: every shell block, in order, in one folder."""
+"""The tutorial, run as it stands: every shell block, in order, in one folder.
+
+The commands of this package run in this process, which saves its imports eight times; ``test_process.py`` starts it as
+people do.
+"""
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -11,7 +17,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
+from dtsemnet.cli import app
 from dtsemnet.tree import read
 
 TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial.md"
@@ -22,28 +30,35 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
+def _run(lines: list[str], is_ours: bool, environment: dict[str, str]) -> str:
+    """Run lines of a block, and return what they print."""
+    if not is_ours:
+        words = ["bash", "-euo", "pipefail", "-c", "\n".join(lines)]
+        done = subprocess.run(words, env=environment, capture_output=True, encoding="utf-8", timeout=900)
+        assert done.returncode == 0, f"{lines}\n{done.stderr}"
+        return done.stdout
+    ours = [CliRunner().invoke(app, shlex.split(line)[1:]) for line in lines]
+    assert all(done.exit_code == 0 for done in ours), [(done.stderr, done.exception) for done in ours]
+    return "".join(done.stdout for done in ours)
+
+
 @pytest.fixture(scope="module")
 def followed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
     """The folder after the last command, and what each block printed."""
     if shutil.which("cc") is None:  # a compiler is no Python package; .ci/run installs one and forbids skips
         pytest.skip("the tutorial compiles C, and there is no cc")
     folder, commands = tmp_path_factory.mktemp("tutorial"), tmp_path_factory.mktemp("bin")
-    for name, words in (("dtsemnet", "-m dtsemnet"), ("python", "")):
-        script = commands / name
-        script.write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n')
-        script.chmod(0o755)
-    path = f"{commands}{os.pathsep}{os.environ['PATH']}"
-    environment = os.environ | {"PATH": path, "OMP_NUM_THREADS": "1", "PYTHONIOENCODING": "utf-8"}
-    printed = []
+    (commands / "python").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    (commands / "python").chmod(0o755)
+    environment = os.environ | {"PATH": f"{commands}{os.pathsep}{os.environ['PATH']}", "OMP_NUM_THREADS": "1"}
     (program,) = blocks("c")
     (folder / "main.c").write_text(program)
-    for block in blocks("sh"):
-        done = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", block],
-            cwd=folder, env=environment, capture_output=True, encoding="utf-8", timeout=900,
-        )  # fmt: skip
-        assert done.returncode == 0, f"{block}\n{done.stderr}"
-        printed.append(done.stdout)
+    printed = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for block in blocks("sh"):
+            parts = itertools.groupby(block.splitlines(), lambda line: line.startswith("dtsemnet "))
+            printed.append("".join(_run(list(lines), is_ours, environment) for is_ours, lines in parts))
     return folder, printed
 
 

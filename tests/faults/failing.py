@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from dtsemnet.cli import main
+
 CODE = {"full": errno.ENOSPC, "lost": errno.EACCES, "broken": errno.EIO}
 ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONIOENCODING": "utf-8"}
-COMMAND = [sys.executable, "-m", "dtsemnet"]
 
 
 class Disk:
@@ -116,3 +120,39 @@ def run(source: str, *words: object, check: bool = False) -> subprocess.Complete
         [sys.executable, "-c", source, *map(str, words)],
         env=ENVIRONMENT, capture_output=True, encoding="utf-8", timeout=600, check=check,
     )  # fmt: skip
+
+
+class Command:
+    """The command ``dtsemnet`` in a process that is forked, so that it need not import anything again."""
+
+    def __init__(self, words: list[str], folder: Path) -> None:
+        self.errors = folder.with_suffix(".stderr")
+        self.process = os.fork()
+        if self.process:
+            return
+        code: Any = 70
+        try:
+            os.chdir(folder)
+            with self.errors.open("w") as errors, redirect_stderr(errors), redirect_stdout(io.StringIO()):
+                main(words)
+        except SystemExit as end:
+            code = end.code
+        except BaseException:
+            with self.errors.open("a") as errors:
+                traceback.print_exc(file=errors)
+        finally:
+            os._exit(code if isinstance(code, int) else 1)
+
+    def await_that(self, has_begun: Callable[[], bool]) -> None:
+        """Wait until the command has done something."""
+        while not has_begun():
+            ended, status = os.waitpid(self.process, os.WNOHANG)
+            assert not ended, (status, self.errors.read_text())
+            time.sleep(0.01)
+
+    def end_by(self, number: int) -> int:
+        """Send a signal, and return the exit code, negative for a signal; no traceback must have been printed."""
+        os.kill(self.process, number)  # it is ours until it is waited for, even if it has ended
+        code = os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
+        assert "Traceback" not in self.errors.read_text()
+        return code

@@ -1,24 +1,25 @@
 """The kinds of files that are read from elsewhere: how each is made, damaged and checked.
 
 Each harness damages files that are right and checks a law that holds for any bytes: the file is read, or there is one
-``ValueError``. The law of model files is in ``laws.py``; the other kinds promise no more than that.
+``ValueError``. The law of model files is in ``laws.py``, tables are in ``table_files.py``, VNN-LIB and proof files in
+``proof_files.py``; the other kinds are here.
 """
 
 from __future__ import annotations
 
-import contextlib
 import io
 import random
 import tempfile
-import warnings
 import zipfile
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from fuzz.laws import check_model_file
+from fuzz import proof_files, table_files
+from fuzz.laws import check_message, check_model_file
 from fuzz.mutate import mutate_bytes, mutate_document, mutate_file
 
 __all__ = ["HARNESSES", "Harness"]
@@ -118,9 +119,8 @@ def mutate_lines(rng: random.Random, seeds: Sequence[bytes]) -> bytes:
             lines.insert(i, rng.choice(rng.choice(seeds).decode().split("\n")))
         elif action == 2:
             key = lines[i].partition("=")[0]
-            lines[i] = (
-                f"{key}= {rng.choice(['1', '-1e999', 'nan', '[]', '{}', '[1, [2]]', 'true', '0xff', '1979-05-27'])}"
-            )
+            values = ["1", "-1e999", "nan", "[]", "{}", "[1, [2]]", "true", "0xff", "1979-05-27", "[" * 5000]
+            lines[i] = f"{key}= {rng.choice(values)}"
         else:
             lines[i] = lines[i].replace(
                 rng.choice(list(lines[i]) or [" "]), rng.choice(["", '"', "\x1b", ".", "[", "\ufeff"])
@@ -134,131 +134,59 @@ def check_environment(path: Path) -> str:
 
     try:
         environment = read_environment(str(path))
-    except ValueError:
+    except ValueError as error:
+        check_message(error)
         return "refused"
     for agent in environment.agents:
         environment.configuration(agent)
     return "read"
 
 
-TABLES = [
-    "age,colour,size,smoker\n30,red,S,True\n41.5,blue,M,False\n,green,L,True\n",
-    "age;colour;size;smoker\n1e3;red;S;0\n-7;;M;1\n",
-    "age\tcolour\tsize\tsmoker\n30\tr\u00e9d\tXL\tyes\n",
-    '"age","colour","size","smoker","note"\n"30","red","S","True","a ""quoted"" note, with\na line break"\n',
-    "\ufeffage,colour,size,smoker\n2020-01-01,red,S,True\n",
-]
+RECORDS = [b'{"key": "a", "test": 0.5}\n{"key": "b", "test": null}\n', b'[1]\n"text"\n{"torn": ', b"{}"]
 
 
-def mutate_table(rng: random.Random, seeds: Sequence[bytes]) -> bytes:
-    """Change bytes, or cells, rows and the header."""
-    data = rng.choice(seeds)
-    if rng.random() < 0.4:
-        return mutate_bytes(rng, data, seeds)
-    rows = [line.split(",") for line in data.decode().split("\n")]
-    cells = [
-        "",
-        "nan",
-        "inf",
-        "-inf",
-        "1e999",
-        "=1+1",
-        '"',
-        "\x1b[2J",
-        "\0",
-        "NA",
-        "9" * 400,
-        "1_0",
-        "0x1F",
-        "a" * 9999,
-    ]
-    for _ in range(rng.choice([1, 2, 4])):
-        row = rng.choice(rows)
-        action = rng.randrange(5)
-        if action <= 1:
-            row[rng.randrange(len(row))] = rng.choice(cells)
-        elif action == 2:
-            row.append(rng.choice(cells))
-        elif action == 3 and len(row) > 1:
-            row.pop()
-        else:
-            rows.insert(rng.randrange(len(rows)), list(row))
-    return "\n".join(map(",".join, rows)).encode()
+def mutate_records(rng: random.Random, seeds: Sequence[bytes]) -> bytes:
+    """Change bytes, or nest a value deeply."""
+    data = mutate_bytes(rng, rng.choice(seeds), seeds)
+    return (
+        data if rng.random() < 0.9 else data.replace(b'"', rng.choice([b"[" * 10_000, b"9" * 5000, b"\x1b", b"\0"]), 1)
+    )
 
 
-def check_table(path: Path) -> str:
-    from dtsemnet.cli.models import load
+def check_records(path: Path) -> str:
+    """Check that lines are read or refused, and that appending a line changes no whole line before it."""
+    from dtsemnet.json_lines import append_line, read_lines
 
-    loaded = load(GOLDEN / "categories.json")
+    before = path.read_bytes()
+    before = before[: before.rfind(b"\n") + 1]
+    append_line(path, '{"appended": 1}')
+    assert path.read_bytes() == before + b'{"appended": 1}\n'
+    Path(f"{path}.torn").unlink(missing_ok=True)
     try:
-        with contextlib.redirect_stderr(io.StringIO()), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            rows = loaded.read(path)
-            answers: Any = loaded.model.predict(rows.X)
-    except ValueError:
+        lines = read_lines(path)
+    except ValueError as error:
+        check_message(error)
         return "refused"
-    assert set(answers.tolist()) <= set(loaded.model.class_names or ())
+    assert lines[-1] == {"appended": 1}
     return "read"
 
 
-PROPERTIES = [
-    "(declare-const X_0 Real)\n(declare-const X_1 Real)\n(declare-const Y_0 Real)\n(declare-const Y_1 Real)\n" + body
-    for body in (
-        "; near a row\n(assert (>= X_0 0.25))\n(assert (<= X_0 0.5))\n(assert (>= X_1 -1))\n(assert (<= X_1 1e-3))\n"
-        "(assert (or (and (>= Y_1 Y_0)) (and (<= Y_0 (- 0.5)))))\n",
-        "(set-logic QF_LRA)\n(assert (>= X_1 (- 4)))\n(assert (or (and (<= X_0 0) (>= X_0 (- 1)) (= X_1 0.125))\n"
-        "(and (= X_0 (/ 1 2)) (<= X_1 0) (>= (+ X_1 (* 2.0 X_0)) 0))))\n"
-        "(assert (<= (- Y_0 (* 3 Y_1)) 0.5))\n(check-sat)\n",
-    )
-]
-
-
-def mutate_property(rng: random.Random, seeds: Sequence[bytes]) -> bytes:
-    """Change bytes, or words and lists."""
-    data = rng.choice(seeds)
-    if rng.random() < 0.3:
-        return mutate_bytes(rng, data, seeds)
-    words = data.decode().replace("(", " ( ").replace(")", " ) ").split(" ")
-    others = ["(", ")", "and", "or", "<=", ">=", "=", "not", "<", "X_0", "Y_1", "X_9999999", "Y_-1", "1e400", "1e-9999"]
-    others += ["9" * 500, "nan", "0x1", "1/2", "\x1b[2J", ";", "|X_0|", "\n", "(" * 300, "(or X_0 (and" * 40]
-    for _ in range(rng.choice([1, 1, 2, 4])):
-        i = rng.randrange(len(words))
-        action = rng.randrange(3)
-        if action == 0:
-            words[i] = rng.choice(others)
-        elif action == 1:
-            j = rng.randrange(i, min(len(words), i + 30))
-            words[i:i] = words[i:j] * rng.choice([1, 2, 20])
-        else:
-            del words[i : i + rng.choice([1, 3])]
-        words = words or [""]
-    return " ".join(words).encode()
-
-
-def check_property(path: Path) -> str:
-    from dtsemnet.tree import Topology, Tree
-    from dtsemnet.verify.vnnlib import answer_vnnlib, read_vnnlib
-
-    tree = Tree(Topology.complete(1), [[1.0, -0.5]], [-0.25], [[1, 0], [0, 1]], class_names=["a", "b"])
-    try:
-        question = read_vnnlib(path)
-        found = answer_vnnlib(tree, question, time_limit=0.5)
-    except ValueError as error:
-        words = str(error)
-        assert "\n" not in words, words
-        assert words.isprintable(), words
-        return "refused"
-    assert found.status != "sat" or tree.predict([found.x])[0] in ("a", "b")
-    return found.status
-
-
 HARNESSES = {
-    "property": Harness(
-        ".vnnlib", lambda: [text.encode() for text in PROPERTIES], mutate_property, check_property, grows=True
-    ),
     "model file": Harness(".json", model_files, mutate_file, check_model_file, grows=True),
+    "property": Harness(
+        ".vnnlib", proof_files.properties, proof_files.mutate_property, proof_files.check_property, True
+    ),
+    "proof file": Harness(".json", proof_files.proofs, proof_files.mutate_proof, proof_files.check_proof, True),
+    "records": Harness(".jsonl", lambda: RECORDS, mutate_records, check_records, True),
     "checkpoint": Harness(".npz", checkpoints, mutate_checkpoint, check_checkpoint),
     "environment": Harness(".toml", environments, mutate_lines, check_environment),
-    "table": Harness(".csv", lambda: [text.encode() for text in TABLES], mutate_table, check_table),
+    "table": Harness(".csv", table_files.texts, table_files.mutate_text, table_files.check_prediction),
+    "recipe": Harness(".json", table_files.recipes, mutate_file, table_files.check_recipe),
+    **{
+        f"{kind} table": Harness(
+            ending, partial(table_files.files, ending), partial(table_files.mutate, ending), table_files.check_table
+        )
+        for kind, ending in table_files.ENDINGS.items()
+    },
 }
 """All kinds, by name."""

@@ -21,7 +21,7 @@ from dtsemnet.export import explain, to_dot, to_text
 from dtsemnet.tree import load_document
 from dtsemnet.tree.file import dumps, loads, schema
 
-__all__ = ["Broken", "check_model_file"]
+__all__ = ["Broken", "check_message", "check_model_file"]
 
 ESTIMATORS: tuple[Any, ...] = (DTSemNetClassifier, DTSemNetRegressor)
 VALIDATOR = jsonschema.Draft202012Validator(schema())
@@ -159,11 +159,16 @@ def _same_parameters(one: Any, other: Any) -> bool:
     return repr(one.get_params()) == repr(other.get_params())
 
 
-def _check_error(error: ValueError, *, field: bool = True) -> None:
+def check_message(error: ValueError, *, field: bool = False) -> None:
+    """Check that an error is one line that commands no terminal; with ``field``, that it names a field."""
     words = str(error)
-    _need(type(error) is ValueError, f"an error is a ValueError, not {type(error).__name__}")
     _need(0 < len(words) < 2000 and "\n" not in words and _is_harmless(words), f"an error is one line: {words[:200]!r}")
     _need(not field or ":" in words or "about in" in words, f"an error names the field: {words[:200]}")
+
+
+def _check_error(error: ValueError, *, field: bool = True) -> None:
+    _need(type(error) is ValueError, f"an error is a ValueError, not {type(error).__name__}")
+    check_message(error, field=field)
 
 
 def _is_harmless(words: str) -> bool:

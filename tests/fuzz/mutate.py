@@ -102,7 +102,7 @@ def mutate_bytes(rng: random.Random, data: bytes, seeds: Sequence[bytes]) -> byt
             del changed[at:]
         elif action == 6 and rng.random() < 0.3:
             other = rng.choice(seeds)
-            changed[at:] = other[rng.randrange(len(other)) :]
+            changed[at:] = other[rng.randrange(len(other) or 1) :]
     return bytes(changed)
 
 

@@ -118,6 +118,30 @@ def test_multipliers_below_zero_and_of_half_spaces_elsewhere_prove_nothing(proof
         assert run(json.dumps(document).encode(), tmp_path / "changed.json")[0] == 1
 
 
+def test_sums_of_fractions_that_grow_count_as_steps(proof, tmp_path, monkeypatch):
+    monkeypatch.setattr(dtsemnet_check, "MOST_STEPS", 10**6)
+    document = json.loads(proof.read_text("utf-8"))
+    (key,) = document["claims"][0]["certificate"]
+    multipliers = [["A0", f"1/{10**900 + k}"] for k in range(200)]
+    document["claims"][0]["certificate"] = {key: {"farkas": multipliers}}
+    code, said = run(json.dumps(document).encode(), tmp_path / "slow.json")
+    assert (code, "the certificate takes too many steps" in said) == (1, True)
+    document["claims"][0]["certificate"] = {key: {"farkas": [["A0", 1.0]] * 200}}
+    assert "too many steps" not in run(json.dumps(document).encode(), tmp_path / "quick.json")[1]
+
+
+def test_a_column_of_many_categories_fills_no_memory(proof, tmp_path):
+    document, names = json.loads(proof.read_text("utf-8")), [str(k) for k in range(20_000)]
+    document["model"]["encoder"] = {"columns": [{"name": "x", "categories": names}]}
+    document["model"]["tree"] = {
+        "n_features": len(names), "n_splits": 0, "n_outputs": 1, "children": [], "weight": [], "bias": [],
+        "value": [[0.0]],
+    }  # fmt: skip
+    document["domain"] = {"columns": [{"categories": names}]}  # 20,000 points of 20,000 features
+    code, said = run(json.dumps(document).encode(), tmp_path / "wide.json")
+    assert (code, said) == (2, "refused: a column has too many categories (Malformed)\n")
+
+
 def test_a_negative_number_of_a_feature_does_not_get_around_the_norm(proof, tmp_path):
     document = json.loads(proof.read_text("utf-8"))
     document["model"]["tree"] |= {

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from dtsemnet.names import shown
 from dtsemnet.tables.files import import_pandas
 
 __all__ = ["PARTS", "AmbiguousDates", "DateParts", "date_format", "looks_like_dates"]
@@ -33,6 +34,8 @@ _DAYS = ("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d.%m.%y", "%d-%b-%Y",
          "%B %d, %Y", "%b %d, %Y")  # fmt: skip
 _EITHER = (("%d/%m/%Y", "%m/%d/%Y"), ("%d-%m-%Y", "%m-%d-%Y"), ("%d/%m/%y", "%m/%d/%y"), ("%d-%m-%y", "%m-%d-%y"))
 """Formats of which a date alone may not say which one is meant."""
+_FORMATS = frozenset(day + time for day in (*_DAYS, *sum(_EITHER, ())) for time in _TIMES) | {""}
+"""All that a model file can name; nothing else comes to ``strptime`` from there."""
 
 
 class AmbiguousDates(ValueError):
@@ -96,9 +99,12 @@ class DateParts:
         """Undo :meth:`to_dict`; what is not of the right form is refused."""
         form, parts, origin = given.get("format"), given.get("parts"), given.get("origin")
         if not isinstance(parts, list) or not parts or any(part not in PARTS for part in parts):
-            raise ValueError(f"parts of dates must be among {', '.join(PARTS)}, got {parts}.")
-        if not isinstance(form, str) or not isinstance(origin, str) or not re.fullmatch(r"\d{4}-\d{2}-\d{2}", origin):
-            raise ValueError(f"dates must have a format and an origin such as 2024-01-01, got {form!r} and {origin!r}.")
+            raise ValueError(f"parts of dates must be among {', '.join(PARTS)}, got {shown(parts)}.")
+        is_known = isinstance(form, str) and form in _FORMATS
+        if not is_known or not isinstance(origin, str) or not re.fullmatch(r"\d{4}-\d{2}-\d{2}", origin, re.ASCII):
+            raise ValueError(
+                f"dates must have a known format, an origin like 2024-01-01; got {shown(form)} and {shown(origin)}."
+            )
         return cls(form, tuple(parts), origin)
 
     @classmethod

@@ -23,7 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from dtsemnet.names import quoted
+from dtsemnet.names import printable, quoted
+from dtsemnet.tables import limits
 
 __all__ = ["KINDS", "TableOptions", "import_pandas", "read_table"]
 
@@ -33,9 +34,6 @@ KINDS = "CSV, Excel, Parquet, Feather or JSON lines"
 TEXT_ENDINGS = (".csv", ".tsv", ".tab", ".txt", ".dat", ".data")
 PACKED_ENDINGS = (".gz", ".bz2", ".xz", ".zip", ".zst")
 OTHER_ENDINGS = (".xlsx", ".xlsm", ".parquet", ".pq", ".feather", ".arrow", ".jsonl", ".ndjson", ".json")
-
-MOST_UNPACKED = 2**28, 50
-"""A packed table may unpack to this many bytes, or to this many times its size if that is more."""
 
 UNPACK_BY = {".gz": "gunzip", ".bz2": "bunzip2", ".xz": "unxz", ".zip": "unzip", ".zst": "unzstd"}
 
@@ -143,17 +141,17 @@ def read_table(
             frame = _read_other(pandas, path, ending, options, remark)
         else:
             raise ValueError(_unknown(ending))
-        wanted = [n for n in frame.columns if (text is None or n in set(text)) and frame[n].dtype.kind in "iufb"]
-        frame = frame.astype(dict.fromkeys(wanted, "string"))
+        named = frame.columns if text is None else set(text)
+        wanted = [n for n, kind in zip(frame.columns, frame.dtypes) if n in named and kind.kind in "iufb"]
+        frame = frame.astype(dict.fromkeys(wanted, "string")) if wanted else frame
     except UnicodeDecodeError as error:
         raise ValueError(
             f"data file {quoted(path)} cannot be read: {error}; name its encoding, as in --encoding latin-1."
         ) from error
-    except (
-        ValueError, OSError, ImportError, EOFError, KeyError, lzma.LZMAError, zipfile.BadZipFile,
-        pandas.errors.ParserError,
-    ) as error:  # fmt: skip
-        reason = " ".join(str(error).split()).rstrip(".")
+    except MemoryError:
+        raise
+    except Exception as error:  # a damaged file may break any step of the packages that read it
+        reason = printable(" ".join(str(error).split())[:1000].rstrip(".") or type(error).__name__)
         if "Expected" in reason and "saw" in reason:
             reason += "; if another character divides the columns, name it by --sep"
         raise ValueError(f"data file {quoted(path)} cannot be read: {reason}.") from error
@@ -185,12 +183,12 @@ def _unknown(ending: str) -> str:
 def _read_other(pandas: Any, path: Path, ending: str, options: TableOptions, remark: Callable[[str], None]) -> Any:
     if ending in (".xlsx", ".xlsm"):
         frame = _read_excel(pandas, path, options, remark)
-    elif ending in (".parquet", ".pq"):
-        frame = pandas.read_parquet(path)
-    elif ending in (".feather", ".arrow"):
-        frame = pandas.read_feather(path)
+    elif ending in (".parquet", ".pq", ".feather", ".arrow"):
+        limits.check_arrow(path)
+        frame = (pandas.read_parquet if ending in (".parquet", ".pq") else pandas.read_feather)(path)
     else:
         lines = ending != ".json"
+        limits.check_records(path, lines=lines)
         as_written = {"convert_dates": False} if _is_before_3_1(pandas) else {}  # later dtype=False says it all
         frame = pandas.read_json(path, lines=lines, orient="records", dtype=False, **as_written)
     nested = [n for n in frame.columns if any(isinstance(value, (list, dict)) for value in frame[n].head(100))]
@@ -210,6 +208,7 @@ def _read_excel(pandas: Any, path: Path, options: TableOptions, remark: Callable
             "save the sheet as .csv"
         ) from None
     try:
+        limits.check_book(path)
         with pandas.ExcelFile(path, engine="openpyxl") as book:
             sheets = [str(name) for name in book.sheet_names]
             sheet = sheets[0] if options.sheet is None else options.sheet
@@ -260,6 +259,8 @@ def _parse(
     separator = options.sep or _separator(lines, cut)
     if options.header:
         _question_header(lines, separator, remark)
+        with opened() as stream, io.TextIOWrapper(stream, encoding, errors="replace", newline="") as words:
+            limits.check_names(words, separator)
     # Before 3.1 pandas reads some numbers a bit off by default, and a row could then reach another leaf.
     exact = {"float_precision": "round_trip"} if _is_before_3_1(pandas) else {}
     with opened() as stream:
@@ -324,7 +325,9 @@ def _question_header(head: str, separator: str, remark: Callable[[str], None]) -
     """Remark on a first line that looks like a row of the table."""
     first = head.lstrip("\ufeff").partition("\n")[0].strip()
     cells = first.split() if separator == r"\s+" else next(csv.reader([first], delimiter=separator), [])
-    numbers = [cell for cell in cells if re.fullmatch(r"\s*-?\d*[.,]?\d+([eE][+-]?\d+)?\s*", cell)]
+    # No two parts of the pattern can read the same digits: else a long cell would take quadratic time.
+    number = re.compile(r"-?(\d+([.,]\d+)?|[.,]\d+)([eE][+-]?\d+)?")
+    numbers = [cell for cell in cells if number.fullmatch(cell.strip())]
     if numbers and len(numbers) >= len(cells) / 2:
         some = ", ".join(quoted(cell.strip()) for cell in cells[:3])
         remark(f"the first line is read as the names of the columns ({some}, ...); if it is a row, add --no-header.")
@@ -374,9 +377,8 @@ class _Unpacked(io.RawIOBase):
 
     def __init__(self, stream: Any, path: Path, packing: str) -> None:
         self.stream, self.path, self.packing = stream, path, packing
-        least, factor = MOST_UNPACKED
         self.packed, self.n_read = path.stat().st_size, 0
-        self.limit = max(least, factor * self.packed)
+        self.limit = limits.most_bytes(self.packed)
 
     def readable(self) -> bool:
         return True

@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from dtsemnet.names import shown
+
 __all__ = ["MISSING_MARKS", "AmbiguousNumbers", "NumberText", "recognise"]
 
 MISSING_MARKS = frozenset(
@@ -103,7 +105,7 @@ class NumberText:
             ".",
             ",",
         ):
-            raise ValueError(f"numbers as text must have decimal, thousands and sign, got {parts}.")
+            raise ValueError(f"numbers as text must have decimal, thousands and sign, got {shown(parts)}.")
         return cls(**parts)
 
 

@@ -129,8 +129,7 @@ def test_no_flags_give_a_wrong_leaf(command, capsys):
             print("   ", "; ".join(sorted({f.split(" ", 1)[-1].replace("-march=native ", "") for f in flags})))
 
 
-@pytest.mark.parametrize("width", [1, 16, 17, 70])
-@pytest.mark.parametrize("n_splits", [1, 15])
+@pytest.mark.parametrize(("width", "n_splits"), [(1, 1), (16, 15), (17, 1), (70, 15)])
 def test_fused_sums_are_noticed_in_small_trees_too(width, n_splits, monkeypatch):
     """Up to 16 columns each partial sum is one product, which nothing can be fused with."""
     if "clang" not in COMPILERS:

@@ -117,3 +117,18 @@ def test_time_grows_with_the_length_alone():
         return time.process_time() - start
 
     assert seconds(4000) < 16 * max(seconds(1000), 0.02)  # four times as long; sixteen would be quadratic
+
+
+@pytest.mark.parametrize(
+    "term",
+    [
+        "(+ 1 " + " ".join(f"(/ 1 {10**300 + k})" for k in range(1, 400)) + ")",
+        "(* X_0 " * 90 + "9" * 300 + ")" * 90,
+        f"(* {'9' * 300} " * 90 + "X_0" + ")" * 90,
+        "(+ X_0 " + " ".join(f"(/ X_0 {10**300 + k})" for k in range(1, 400)) + ")",
+    ],
+    ids=["sum", "not linear", "product", "factors"],
+)
+def test_fractions_whose_digits_pile_up_are_refused(term):
+    with pytest.raises(ValueError, match=r"^line 6: (the numbers of a term have more than 16384|. of two terms)"):
+        parse_vnnlib(HEAD + f"(assert (<= X_0 {term}))")

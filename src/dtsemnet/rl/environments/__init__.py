@@ -119,7 +119,11 @@ def read_environment(name: str) -> Environment:
     for path in paths:
         if not path.is_file():
             raise FileNotFoundError(f"there is no file {name}.")
-        for key, value in tomllib.loads(path.read_text("utf-8")).items():
+        try:
+            settings = tomllib.loads(path.read_text("utf-8"))
+        except RecursionError:
+            raise ValueError(f"{path} nests lists or tables too deeply.") from None
+        for key, value in settings.items():
             content[key] = {**content.get(key, {}), **value} if isinstance(value, dict) else value
     try:
         environment = Environment(paths[0].stem, **content)
@@ -147,7 +151,7 @@ def parse_setting(text: str) -> tuple[str, Any]:
     for read in (lambda text: tomllib.loads(f"value = {text}")["value"], json.loads):
         try:
             return name.strip(), read(value.strip())
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
     return name.strip(), value.strip()
 

@@ -141,10 +141,10 @@ def _n_outputs(model: Model) -> int:
 
 def _groups(question: VnnProperty) -> Iterator[tuple[dict[int, Any], Atoms, list[Atoms]]]:
     """The cases by box and atoms of inputs, each with the atoms of outputs."""
-    groups: dict[Any, tuple[dict[int, Any], Atoms, list[Atoms]]] = {}
+    groups: dict[str, tuple[dict[int, Any], Atoms, list[Atoms]]] = {}
     for case in question.cases:
         inputs = tuple(atom for atom in case.atoms if atom.kind == "X")
-        key = (tuple(sorted(case.box.items())), inputs)
+        key = str((sorted(case.box.items()), inputs))  # numbers can be chosen to have the same hash, texts cannot
         groups.setdefault(key, (case.box, inputs, []))[2].append(tuple(a for a in case.atoms if a.kind == "Y"))
     yield from groups.values()
 

@@ -30,11 +30,15 @@ __all__ = ["Atom", "Case", "VnnProperty", "parse_vnnlib", "read_vnnlib"]
 MAX_BYTES = 2**24
 MAX_NESTING = 100
 MAX_DIGITS, MAX_EXPONENT = 400, 400
+MAX_BITS = 2**14
+"""Of what arithmetic makes of such numbers: a sum of fractions has all their denominators."""
 MAX_INDEX = 10**6
 MAX_ENTRIES = 500_000
 """Ends and atoms that may be copied when cases are multiplied."""
 
 Bounds = dict[int, tuple[Fraction | None, Fraction | None]]
+Term = tuple[dict[tuple[str, int], Fraction], Fraction]
+"""Factors of variables, and a constant."""
 
 _TOKEN = re.compile(r"[()]|[^\s();]+")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(?:[eE]([+-]?\d+))?", re.ASCII)
@@ -234,7 +238,7 @@ class _Reader:
             cases.append(_case_of(Atom(kind, pairs, sign * bound)))
         return _all_of(node.line, cases)
 
-    def _term(self, node: _Node) -> tuple[dict[tuple[str, int], Fraction], Fraction]:
+    def _term(self, node: _Node) -> Term:
         """A linear term: the factors of variables, and a constant."""
         if not node.is_list:
             match = _VARIABLE.fullmatch(node.word)
@@ -254,14 +258,12 @@ class _Reader:
                 return {key: -factor for key, factor in total.items()}, -constant
             for terms, number in inner[1:]:
                 for key, factor in terms.items():
-                    total[key] = total.get(key, Fraction(0)) + sign * factor
-                constant += sign * number
+                    total[key] = _short(node, total.get(key, Fraction(0)) + sign * factor)
+                constant = _short(node, constant + sign * number)
             return total, constant
         return self._product(node, name, inner)
 
-    def _product(
-        self, node: _Node, name: str, inner: list[tuple[dict[tuple[str, int], Fraction], Fraction]]
-    ) -> tuple[dict[tuple[str, int], Fraction], Fraction]:
+    def _product(self, node: _Node, name: str, inner: list[Term]) -> Term:
         if len(inner) != 2:
             _refuse(node.line, f"{name} takes two terms, got {len(inner)}.")
         (terms, constant), (others, factor) = inner
@@ -273,7 +275,14 @@ class _Reader:
             if not factor:
                 _refuse(node.line, "division by 0.")
             factor = 1 / factor
-        return {key: entry * factor for key, entry in terms.items()}, constant * factor
+        return {key: _short(node, entry * factor) for key, entry in terms.items()}, _short(node, constant * factor)
+
+
+def _short(node: _Node, number: Fraction) -> Fraction:
+    """Pass a number on, if its digits are not too many."""
+    if max(number.numerator.bit_length(), number.denominator.bit_length()) > MAX_BITS:
+        _refuse(node.line, f"the numbers of a term have more than {MAX_BITS} binary digits as one fraction.")
+    return number
 
 
 def _number(node: _Node) -> Fraction:
