@@ -5,6 +5,9 @@ anything. A block marked ``text varies`` shows a tree or a score that training f
 another processor or with other versions of numpy, so such a block is compared only in an environment that has
 fingerprints of its own (``test_fingerprints.py``), and elsewhere for being printed at all.
 
+Examples are run twice: as they are where the slow tests are run (and wherever the site is built), and with short fits
+everywhere, which shows that what they call is there.
+
     python tests/test_documents.py          # writes what is printed into the documents
 """
 
@@ -13,11 +16,9 @@ from __future__ import annotations
 import doctest
 import itertools
 import json
-import os
 import re
-import subprocess
-import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,10 +26,13 @@ import pytest
 
 from dtsemnet.tree.file import loads, schema
 from test_fingerprints import has_record
+from warm import Warm, run_afresh
 
 ROOT = Path(__file__).parents[1]
 DEMO = ROOT / "examples" / "demo.py"
 EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*.py") if path != DEMO)
+SLOW = {"docs/rl.md", "examples/rl_cartpole.py"}
+"""Those that train agents."""
 PAGES = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "workshop/README.md", "paper/README.md"]
 DOCUMENTS = [
     *(ROOT / page for page in PAGES),
@@ -71,17 +75,18 @@ def has_blocks(document: Path, kind: str) -> bool:
     return any(block["kind"] == kind for block in BLOCK.finditer(document.read_text(encoding="utf-8")))
 
 
-def run(script: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a script as a user would, but with one thread and in a folder that is thrown away."""
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "100", "PYTHONIOENCODING": "utf-8"}
-    environment["MPLBACKEND"] = "template"  # draws nothing, and its show() says nothing
-    return subprocess.run(
-        [sys.executable, str(script), *arguments],
-        cwd=folder, env=environment, capture_output=True, encoding="utf-8", timeout=900, check=False,
-    )  # fmt: skip
+@pytest.fixture(scope="module")
+def python() -> Iterator[Warm]:
+    with Warm() as process:
+        yield process
 
 
-def run_document(text: str, folder: Path) -> list[str]:
+def marked(paths: list[Path]) -> list[object]:
+    """Mark those that are slow."""
+    return [pytest.param(path, marks=pytest.mark.slow) if name_of(path) in SLOW else path for path in paths]
+
+
+def run_document(text: str, folder: Path, python: Warm) -> list[str]:
     """Run the Python of a document as one script; return what each block printed.
 
     Line numbers of the script are those of the document, so that a traceback leads to the right place.
@@ -91,15 +96,16 @@ def run_document(text: str, folder: Path) -> list[str]:
         content += "\n" * (text.count("\n", 0, block.code.start("content")) - content.count("\n"))
         content += block.code["content"] + f"print({BORDER!r})\n"
     script.write_text(content, encoding="utf-8")
-    result = run(script, folder)
+    result = python.run(script, folder)
     assert result.returncode == 0, result.stderr
     return result.stdout.split(BORDER + "\n")[:-1]
 
 
-@pytest.mark.parametrize("script", EXAMPLES, ids=name_of)
-def test_example_runs_and_prints(script: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("hurried", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["hurried", "as it is"])
+@pytest.mark.parametrize("script", marked(EXAMPLES), ids=name_of)
+def test_example_runs_and_prints(script: Path, hurried: bool, tmp_path: Path, python: Warm) -> None:
     pytest.importorskip("pandas", reason="examples read data frames")
-    result = run(script, tmp_path)
+    result = python.run(script, tmp_path, hurried=hurried)
     assert result.returncode == 0, result.stderr
     assert result.stdout.strip()
     assert "Warning" not in result.stderr
@@ -114,23 +120,29 @@ class Absent:
             raise ModuleNotFoundError(f"{name} is no base dependency", name=name)
 
 sys.meta_path.insert(0, Absent)
-runpy.run_path(sys.argv[1], run_name="__main__")
+demo, tests, hurried = sys.argv[1:]
+if hurried == "True":
+    sys.path.append(tests)
+    from warm import hurry
+    hurry()
+runpy.run_path(demo, run_name="__main__")
 """
 
 
-def test_demo_needs_no_more_than_the_base_package(tmp_path: Path) -> None:
+@pytest.mark.parametrize("hurried", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["hurried", "as it is"])
+def test_demo_needs_no_more_than_the_base_package(hurried: bool, tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(ONLY_THE_BASE, encoding="utf-8")
-    result = run(script, tmp_path, str(DEMO))
+    result = run_afresh(script, tmp_path, [str(DEMO), str(ROOT / "tests"), str(hurried)])
     assert result.returncode == 0, result.stderr
     assert "cultivar" in result.stdout
 
 
-@pytest.mark.parametrize("document", [d for d in DOCUMENTS if has_blocks(d, "python")], ids=name_of)
-def test_code_in_document_prints_what_is_shown(document: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("document", marked([d for d in DOCUMENTS if has_blocks(d, "python")]), ids=name_of)
+def test_code_in_document_prints_what_is_shown(document: Path, tmp_path: Path, python: Warm) -> None:
     pytest.importorskip("pandas", reason="the code reads data frames")
     text = document.read_text(encoding="utf-8")
-    for block, printed in zip(python_blocks(text), run_document(text, tmp_path), strict=True):
+    for block, printed in zip(python_blocks(text), run_document(text, tmp_path, python), strict=True):
         if block.output is None:
             continue
         if block.varies and not has_record():
@@ -159,11 +171,11 @@ def test_links_lead_somewhere(document: Path) -> None:
             assert (document.parent / target).exists(), target
 
 
-def write_outputs(document: Path) -> None:
+def write_outputs(document: Path, python: Warm) -> None:
     """Put what the code of a document prints into its blocks of text; blocks with ``...`` are left as they are."""
     text = document.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder:
-        outputs = run_document(text, Path(folder))
+        outputs = run_document(text, Path(folder), python)
     for block, printed in reversed(list(zip(python_blocks(text), outputs))):
         if block.output is not None and "..." not in block.output["content"]:
             lines = "\n".join(line.rstrip() for line in printed.splitlines()).strip("\n") + "\n"
@@ -172,6 +184,7 @@ def write_outputs(document: Path) -> None:
 
 
 if __name__ == "__main__":
-    for page in DOCUMENTS:
-        if has_blocks(page, "text") or has_blocks(page, "text varies"):
-            write_outputs(page)
+    with Warm() as process:
+        for page in DOCUMENTS:
+            if has_blocks(page, "text") or has_blocks(page, "text varies"):
+                write_outputs(page, process)

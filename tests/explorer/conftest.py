@@ -16,9 +16,9 @@ SWITCHES = (
 )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browser(tmp_path_factory):
-    """One Chromium for all tests of a module, which logs its console and its requests."""
+    """One Chromium for all tests of a process, which logs its console and its requests."""
     chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if chromium is None or driver is None:  # a browser is no Python package; .ci/run installs one and forbids skips
         pytest.skip("needs chromium and chromedriver (Debian: chromium, chromium-driver)")

@@ -58,7 +58,7 @@ def serve(tmp_path):
         handler = type("WithPolicy", (Handler,), {"policy": policy})
         server = ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=str(tmp_path)))
         servers.append(server)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
         return f"http://127.0.0.1:{server.server_address[1]}"
 
     yield serve_

@@ -130,3 +130,30 @@ def test_a_table_without_a_header(tmp_path: Path) -> None:
 def test_options_that_make_no_sense(options: dict[str, str], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         TableOptions(**options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("content", "said", "columns"),
+    [
+        ("# made in May\n# by us\na,b\n1,2\n", "2 lines that begin with # above the table left out.", ["a", "b"]),
+        ("#a,b\n1,2\n", None, ["#a", "b"]),
+        ("a,b,a\n1,2,3\n", "2 columns are called 'a'; the second is read as 'a.1'.", ["a", "b", "a.1"]),
+    ],
+)
+def test_what_stands_above_a_table_is_read_as_its_author_meant(
+    content: str, said: str | None, columns: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "t.csv").write_text(content)
+    remarks: list[str] = []
+    assert list(read_table(tmp_path / "t.csv", remark=remarks.append).columns) == columns
+    assert remarks == ([] if said is None else [said])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [("", "it is empty"), ("a,b\n1,2\n3,4,5\n", "line 3 has 3 cells, and those before it have 2")],
+)
+def test_a_file_that_is_no_table_is_refused_in_plain_words(content: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(content)
+    with pytest.raises(ValueError, match=message):
+        read_table(tmp_path / "t.csv")

@@ -25,10 +25,10 @@ def test_a_number_as_python_writes_it_comes_back_to_the_bit(number: float, decim
     assert NumberText(decimal).read(repr(number).replace(".", decimal)) == number
 
 
-@given(numbers, st.sampled_from(MARKS), st.sampled_from(["", "%", "$"]))
+@given(numbers, st.sampled_from(MARKS), st.sampled_from(["", "%", "$", "kg", " EUR"]))
 def test_groups_and_signs_do_not_change_the_number(number: float, marks: tuple[str, str], sign: str) -> None:
     text = write(number, *marks)
-    assert NumberText(*marks, sign).read(text + sign) == float(write(number, ".", ""))
+    assert NumberText(*marks, sign.strip()).read(text + sign) == float(write(number, ".", ""))
 
 
 @given(st.lists(numbers, min_size=1), st.sampled_from(MARKS))
@@ -54,6 +54,12 @@ def test_the_marks_are_found_if_one_number_shows_them(column: list[float], marks
         (["(none)", "1.5"] + [f"{k}.5" for k in range(20)], None),
         (["\N{MINUS SIGN}3,5", "2,5"], -3.5),
         (["7", "3.125"], 7),
+        (["EUR 7,5", "EUR 8", "EUR 9", "EUR 10", "EUR 11"], 7.5),
+        (["1 year", "2 years", "3 years", "4 years", "5 years"], 1),
+        (["7.5mg/dl", "8mg/dl", "9", "10 mg/dl", "11 mg/dl", "12 mg/dl"], 7.5),
+        (["-3 °C", "0 °C", "2 °C", "5 °C", "9 °C"], -3),
+        (["(1,250)", "300", "20"], -1250),
+        (["($3,750)", "$20"], -3750),
     ],
 )
 def test_texts_that_say_what_they_mean(texts: list[str], first: float | None) -> None:
@@ -80,8 +86,11 @@ def test_what_a_point_means_follows_from_the_decimal_mark_of_the_file() -> None:
 
 
 @pytest.mark.parametrize(
-    "texts", [["red", "blue"], ["a1", "a2"], ["1,2,3", "4,5"], ["1-2", "3-4"], ["?"], [], ["$5", "5€"], ["1.2.3.4"]]
-)
+    "texts",
+    [["red", "blue"], ["a1", "a2"], ["1,2,3", "4,5"], ["1-2", "3-4"], ["?"], [], ["$5", "5€"], ["1.2.3.4"],
+     ["2WD", "4WD"], ["(1)", "(2)"], ["(-1)", "2"], ["1st", "2nd", "3rd", "4th", "5th"], ["1 kg", "2 lb"] * 5,
+     *([form.format(k) for k in range(9)] for form in ("{}th Street", "Q{}", "person {}", "A {}"))],
+)  # fmt: skip
 def test_texts_that_are_no_numbers(texts: list[str]) -> None:
     assert recognise(texts) is None
 

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dtsemnet.cli.output import ModelArgument, TargetOption, columns, counted, listed, number, print_json, remark, say
+from dtsemnet.cli.output import (
+    WIDTH,
+    ModelArgument,
+    TargetOption,
+    columns,
+    counted,
+    listed,
+    number,
+    print_json,
+    remark,
+    say,
+)
 from dtsemnet.cli.table_options import TableOptions, reads_tables
 
 if TYPE_CHECKING:
@@ -179,10 +190,12 @@ def _show(figures: dict[str, Any], *, leaves: bool) -> None:
     confusion = figures.get("confusion")
     if confusion and len(confusion["predicted"]) <= MOST_CLASSES:
         say()
-        columns(
-            ["true \\ predicted", *confusion["predicted"]],
-            [[name, *(f"{n:,}" for n in row)] for name, row in zip(confusion["true"], confusion["rows"])],
-        )
+        true, predicted = confusion["true"], confusion["predicted"]
+        if sum(len(name) + 3 for name in ["true \\ predicted", *predicted]) > WIDTH:  # then columns are numbered
+            true = [f"{k}  {name}" for k, name in enumerate(true, 1)]
+            predicted = [str(k) for k in range(1, len(predicted) + 1)]
+        rows = [[name, *(f"{n:,}" for n in row)] for name, row in zip(true, confusion["rows"])]
+        columns(["true \\ predicted", *predicted], rows)
     if leaves:
         say()
         cells = [

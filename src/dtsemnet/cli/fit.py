@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from dtsemnet.cli.output import (
+    MOST_NAMES,
     check_output,
     columns,
     counted,
@@ -279,19 +280,18 @@ def _show(table: SplitTable, figures: dict[str, Any], data: Path | None, out: Pa
 
 
 def _show_columns(table: SplitTable) -> None:
-    """Say what became of every column; columns of numbers, which are most, in one line."""
+    """Say what became of every column, in one line for all that were read alike."""
     alike: dict[str, list[str]] = {}
     for name, fate in table.fates.items():
-        alike.setdefault(fate if fate == "number" else f"{name}: {fate}", []).append(name)
+        alike.setdefault(fate, []).append(name)
     if not alike:
         return
     say()
     say("What became of the columns:", style="dim")
-    lines = [[listed(names), fate.removeprefix(f"{names[0]}: ")] for fate, names in alike.items()]
-    shown = lines if len(lines) <= MOST_COLUMNS else lines[:MOST_COLUMNS]
-    columns(["column", "read as"], shown, words=True)
-    if len(shown) < len(lines):
-        say(f"and {len(lines) - len(shown)} more: see the fate of columns by --json", style="dim")
+    lines = [[listed(names), fate] for fate, names in alike.items()]
+    columns(["column", "read as"], lines[:MOST_COLUMNS], words=True)
+    if len(lines) > MOST_COLUMNS or any(len(names) > MOST_NAMES for names in alike.values()):
+        say("The fate of each column by itself: add --json.", style="dim")
 
 
 def _classes(names: list[Any] | None) -> str:

@@ -36,6 +36,8 @@ from rich.table import Table
 from dtsemnet.names import printable, printable_json, quoted
 
 __all__ = [
+    "MOST_NAMES",
+    "WIDTH",
     "ModelArgument",
     "TargetOption",
     "check_columns",
@@ -70,6 +72,9 @@ PICTURES = (".png", ".svg", ".pdf")
 
 WIDTH = 100
 """Longer lines are hard to read, however wide the terminal is."""
+
+MOST_NAMES = 8
+"""Names that are listed before the rest is counted."""
 
 
 def guarded(run: Callable[..., None], *, debug: bool) -> Callable[..., None]:
@@ -292,7 +297,8 @@ def require(name: str, *, extra: str, verb: str) -> Any:
 def listed(names: Iterable[str]) -> str:
     """List the first names of many."""
     names = [quoted(name) for name in names]
-    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+    more = len(names) - MOST_NAMES
+    return ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
 def counted(count: int, noun: str) -> str:

@@ -273,7 +273,8 @@ def task_of(y: Array, option: str = "auto") -> tuple[TaskName, str]:
         reason = "as --task says" if option != "auto" else "true or false" if y.dtype.kind == "b" else "text"
         if n_values > max(MOST_CLASSES, len(y) // 2):
             raise ValueError(
-                f"the target has {n_values:,} classes in {len(y):,} rows; it looks like a name, not a class."
+                f"the target has {n_values:,} classes in {len(y):,} rows, such as {quoted(y[0])}; it looks like a "
+                "name, not a class. If it is a number, write it in the file without what stands beside its digits."
             )
         return "classification", reason
     if y.dtype.kind not in "iuf":

@@ -18,6 +18,7 @@ import lzma
 import re
 import sys
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -151,14 +152,26 @@ def read_table(
     except MemoryError:
         raise
     except Exception as error:  # a damaged file may break any step of the packages that read it
-        reason = printable(" ".join(str(error).split())[:1000].rstrip(".") or type(error).__name__)
-        if "Expected" in reason and "saw" in reason:
-            reason += "; if another character divides the columns, name it by --sep"
-        raise ValueError(f"data file {quoted(path)} cannot be read: {reason}.") from error
+        raise ValueError(f"data file {quoted(path)} cannot be read: {_reason(error)}.") from error
     frame.columns = [str(name) for name in frame.columns]
     if not len(frame):
         raise ValueError(f"data file {quoted(path)} has a header but no rows.")
     return frame
+
+
+def _reason(error: Exception) -> str:
+    """Say in plain words why a table cannot be read."""
+    reason = printable(" ".join(str(error).split())[:1000].rstrip(".") or type(error).__name__)
+    if "No columns to parse" in reason:
+        return "it is empty"
+    uneven = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", reason)
+    if uneven is None:
+        return reason
+    expected, line, seen = uneven.groups()
+    return (
+        f"line {line} has {seen} cells, and those before it have {expected}; if another character divides the columns, "
+        "name it by --sep"
+    )
 
 
 def _ending(path: Path) -> str:
@@ -256,6 +269,11 @@ def _parse(
 ) -> Any:  # fmt: skip
     lines = head.decode(encoding, errors="replace")
     cut = len(head) == HEAD
+    n_comments = _count_comments(lines)
+    if n_comments:
+        some = "1 line that begins" if n_comments == 1 else f"{n_comments} lines that begin"
+        remark(f"{some} with # above the table left out.")
+        lines = "".join(lines.splitlines(keepends=True)[n_comments:])
     separator = options.sep or _separator(lines, cut)
     if options.header:
         _question_header(lines, separator, remark)
@@ -267,7 +285,7 @@ def _parse(
         frame = pandas.read_csv(
             stream, sep=separator, dtype=str if text is None else dict.fromkeys(text, str), encoding=encoding,
             low_memory=False, skipinitialspace=True, na_values=list(options.na),
-            header=0 if options.header else None, **exact,
+            header=0 if options.header else None, skiprows=n_comments, **exact,
         )  # fmt: skip
     frame = frame if options.header else _numbered(frame)
     frame.attrs["separator"] = separator
@@ -321,10 +339,30 @@ def _separator(head: str, cut: bool) -> str:
     return r"\s+" if lines and len(lines[0]) > 1 and len({len(words) for words in lines}) == 1 else ","
 
 
+def _count_comments(head: str) -> int:
+    """Count the lines above a table that begin with #, but for one that may be its header.
+
+    Examples
+    --------
+    >>> _count_comments("# made in May, by us\\n# twice\\na,b,c\\n1,2,3\\n"), _count_comments("#a,b,c\\n1,2,3\\n")
+    (2, 0)
+    """
+    lines = head.lstrip("\ufeff").splitlines()
+    count = next((k for k, line in enumerate(lines) if not line.startswith("#")), 0)
+    if count and count < len(lines):
+        above, below = (re.sub(r"[^,;\t|]", "", line) for line in (lines[count - 1], lines[count]))
+        count -= above == below
+    return count
+
+
 def _question_header(head: str, separator: str, remark: Callable[[str], None]) -> None:
-    """Remark on a first line that looks like a row of the table."""
+    """Remark on a first line that looks like a row of the table, or that names two columns alike."""
     first = head.lstrip("\ufeff").partition("\n")[0].strip()
     cells = first.split() if separator == r"\s+" else next(csv.reader([first], delimiter=separator), [])
+    names = Counter(cell.strip() for cell in cells)
+    twice = next((name for name, count in names.items() if name and count > 1), None)
+    if twice is not None:
+        remark(f"{names[twice]} columns are called {quoted(twice)}; the second is read as {quoted(twice + '.1')}.")
     # No two parts of the pattern can read the same digits: else a long cell would take quadratic time.
     number = re.compile(r"-?(\d+([.,]\d+)?|[.,]\d+)([eE][+-]?\d+)?")
     numbers = [cell for cell in cells if number.fullmatch(cell.strip())]

@@ -1,4 +1,4 @@
-"""Numbers that are written as text: ``3,75``, ``1.234,5``, ``$3,750``, ``18.7%``.
+"""Numbers that are written as text: ``3,75``, ``1.234,5``, ``$3,750``, ``18.7%``, ``EUR 12``, ``40 kg``, ``(250)``.
 
 A :class:`NumberText` says how numbers are written. :func:`recognise` finds it for the texts of a column. Most texts
 say it themselves: of ``1.234,5`` the last mark is the decimal one, a mark that comes twice groups digits, and one that
@@ -26,13 +26,19 @@ MISSING_MARKS = frozenset(
 """What people write, in small letters, where a number is not known."""
 
 CURRENCIES = "$€£¥₹"
+CODES = "AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HUF|INR|JPY|KRW|MXN|NOK|NZD|PLN|SEK|SGD|TRY|USD|ZAR"
 SPACES = " \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}"
+FEWEST_WITH_UNIT = 5
+"""Different numbers that must share a unit: 2WD and 4WD are two kinds."""
+LONGEST_UNIT = 12
+
+_SIGN = "[-+\N{MINUS SIGN}]"
+_BODY = rf"\d(?:[\d.,'_{SPACES}]*\d)?[.,]?(?:[eE][-+]?\d+)?|[.,]\d+(?:[eE][-+]?\d+)?"
 _WRAPPED = re.compile(
-    rf"(?P<sign>[-+]?)[{CURRENCIES}]?[{SPACES}]?(?P<body>[^{CURRENCIES}%]+?)[{SPACES}]?[{CURRENCIES}%]?"
+    rf"(?P<sign>{_SIGN}?)(?:[{CURRENCIES}]|{CODES})?[{SPACES}]?(?P<body>{_SIGN}?(?:{_BODY}))[{SPACES}]?"
+    rf"(?:[{CURRENCIES}%]|[^\W\d_][^\d{SPACES}]*|°[^\W\d_]?)?"
 )
-_BODY = re.compile(
-    rf"[-+\N{{MINUS SIGN}}]?\d[\d.,'_{SPACES}]*([eE][-+]?\d+)?|[-+\N{{MINUS SIGN}}]?[.,]\d+([eE][-+]?\d+)?"
-)
+_UNIT = re.compile(rf"^{_SIGN}?({CODES})(?=[{SPACES}\d])|(?<=[\d{SPACES}])([^\W\d_][^\d{SPACES}]*|°[^\W\d_]?)$")
 
 
 class AmbiguousNumbers(ValueError):
@@ -49,6 +55,8 @@ class NumberText:
     1234.5
     >>> NumberText(sign="%").read("18.7 %"), NumberText(sign="$", thousands=",").read("-$3,750")
     (18.7, -3750.0)
+    >>> NumberText(sign="kg").read("40 kg"), NumberText().read("(40)")
+    (40.0, -40.0)
     >>> NumberText().read("many") is None
     True
     """
@@ -57,7 +65,7 @@ class NumberText:
     thousands: str = ""
     """What groups digits; empty if nothing does."""
     sign: str = ""
-    """A sign of percent or of a currency that stands beside the number, and does not change it."""
+    """A sign of percent, a currency or a unit that stands beside the number, and does not change it."""
 
     @cached_property
     def _form(self) -> re.Pattern[str]:
@@ -66,14 +74,18 @@ class NumberText:
             group = f"[{SPACES}]"
         grouped = rf"\d{{1,3}}(?:{group}\d{{3}})+|" if self.thousands else ""
         number = rf"(?:(?:{grouped}\d+)(?:{decimal}\d*)?|{decimal}\d+)(?:[eE][-+]?\d+)?"
-        signs = rf"[{re.escape(self.sign)}{CURRENCIES if self.sign in CURRENCIES else ''}]?" if self.sign else ""
-        return re.compile(
-            rf"([-+\N{{MINUS SIGN}}]?){signs}[{SPACES}]?([-+\N{{MINUS SIGN}}]?{number})[{SPACES}]?{signs}"
-        )
+        signs = f"(?:{re.escape(self.sign)}s?)?" if self.sign else ""
+        if self.sign and self.sign in CURRENCIES:
+            signs = f"[{CURRENCIES}]?"
+        return re.compile(rf"({_SIGN}?){signs}[{SPACES}]?({_SIGN}?{number})[{SPACES}]?{signs}")
 
     def read(self, text: str) -> float | None:
-        """Read a number; None if it is not written like this."""
-        match = self._form.fullmatch(text.strip())
+        """Read a number; None if it is not written like this. One in brackets is negative, as accountants write."""
+        text = text.strip()
+        if _is_in_brackets(text):
+            number = self.read(text[1:-1])
+            return None if number is None or text[1] in "(-+\N{MINUS SIGN}" else -number
+        match = self._form.fullmatch(text)
         if match is None:
             return None
         digits = match[2]
@@ -101,10 +113,9 @@ class NumberText:
     def from_dict(cls, given: Any) -> NumberText:
         """Undo :meth:`to_dict`; what is not of the right form is refused."""
         parts = {name: given.get(name) for name in ("decimal", "thousands", "sign")}
-        if not all(isinstance(part, str) and len(part) <= 1 for part in parts.values()) or parts["decimal"] not in (
-            ".",
-            ",",
-        ):
+        longest = {"decimal": 1, "thousands": 1, "sign": LONGEST_UNIT}
+        fits = all(isinstance(part, str) and len(part) <= longest[name] for name, part in parts.items())
+        if not fits or parts["decimal"] not in (".", ","):
             raise ValueError(f"numbers as text must have decimal, thousands and sign, got {shown(parts)}.")
         return cls(**parts)
 
@@ -145,9 +156,13 @@ def recognise(texts: Iterable[str], *, known: NumberText | None = None) -> tuple
     words = [text for text in others if text.strip().lower() not in MISSING_MARKS]
     if not bodies or len(words) > 0.1 * len(texts):
         return None
-    signs = {mark for text in bodies for mark in text if mark in CURRENCIES + "%"}
-    if len(signs) > 1:
+    if all(map(_is_in_brackets, bodies)):
         return None
+    signs = {mark for text in bodies for mark in text if mark in CURRENCIES + "%"}
+    units = {_unit(text) for text in bodies} - {""}
+    if len(signs | units) > 1 or (units and len(bodies) < FEWEST_WITH_UNIT):
+        return None
+    signs |= units
     way = replace(_marks(list(bodies.values()), known), sign=next(iter(signs), ""))
     strangers = [text for text in texts if way.read(text) is None]
     if sum(text.strip().lower() not in MISSING_MARKS for text in strangers) > 0.1 * len(texts):
@@ -156,11 +171,22 @@ def recognise(texts: Iterable[str], *, known: NumberText | None = None) -> tuple
 
 
 def _body(text: str) -> str | None:
-    """The number in a text, without a sign of percent or currency; None if there is none."""
-    wrapped = _WRAPPED.fullmatch(text.strip())
-    if wrapped is None or not _BODY.fullmatch(wrapped["body"]):
-        return None
-    return wrapped["body"]
+    """The number in a text, without brackets, a currency or a unit; None if there is none."""
+    text = text.strip()
+    wrapped = _WRAPPED.fullmatch(text[1:-1] if _is_in_brackets(text) else text)
+    return None if wrapped is None or len(_unit(text)) > LONGEST_UNIT else wrapped["body"]
+
+
+def _unit(text: str) -> str:
+    """What is written beside a number in letters, in the singular; empty if nothing is."""
+    text = text.strip()
+    found = _UNIT.search(text[1:-1] if _is_in_brackets(text) else text)
+    unit = (found[1] or found[2]) if found else ""
+    return unit[:-1] if len(unit) > 2 and unit.endswith("s") else unit
+
+
+def _is_in_brackets(text: str) -> bool:
+    return text[:1] == "(" and text[-1:] == ")" and len(text) > 2
 
 
 def _marks(bodies: Sequence[str], known: NumberText | None) -> NumberText:

@@ -297,7 +297,10 @@ def frame_row(values: Any, text: str) -> Any:
 def _tells(way: NumberText, text: str) -> bool:
     """Whether a program would not read a text as the number that it is."""
     number = way.read(text)
-    return number is not None and NumberText().read(text) != number
+    try:
+        return number is not None and float(text) != number
+    except ValueError:
+        return True
 
 
 def _hold(names: Collection[str]) -> str:
