@@ -159,11 +159,17 @@ def test_far_values_are_clipped_in_training_alone():
         np.random.default_rng(0).lognormal(0, 2, 10_000),
         np.random.default_rng(0).standard_t(3, 10_000),
         np.array([0.0, 1.0, 1e9]),
+        np.append(np.zeros(9_899), np.linspace(1.0, 255.0, 101)),
     ],
-    ids=["rare event", "sparse", "counts", "heavy tail", "Student", "few rows"],
+    ids=["rare event", "sparse", "counts", "heavy tail", "Student", "few rows", "pixel at the border"],
 )
 def test_honest_columns_are_not_clipped(column):
     assert Scaling.of(sample_of(column[:, None])).limits is None
+
+
+def test_a_wrong_number_in_a_column_of_rare_events_is_clipped():
+    column = np.append(np.arange(10_000) % 50 == 0, 1e12)
+    assert far_limits(column, np.ones(10_001))[1] < 10
 
 
 def test_far_limits_know_copies_by_their_weights():

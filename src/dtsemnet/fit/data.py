@@ -305,14 +305,18 @@ def far_limits(values: Floats, weight: Floats) -> tuple[float, float]:
 
     The column is compared with a normal one that has as much between its 1st and its 99th percentile (at least one row
     is left out at either end). If its standard deviation is ``FAR_TAILS`` times as large, its tails are far away,
-    and the limits are ``REACH`` of these standard deviations away from the median. A column with fewer than 1 % of
-    values that differ from the others, such as a rare event, has no such range and stays as it is.
+    and the limits are ``REACH`` of these standard deviations away from the median. Rare events are not far values: a
+    column with fewer than 1 % of values that differ from the others has no such range, and one in which most of the
+    values that differ from the median are far away (a pixel that few images touch) lives there. Both stay as they are.
 
     Examples
     --------
     >>> rows = np.append(np.arange(200.0), 1e12)
     >>> far_limits(rows, np.ones(201))[1] < 1000, far_limits(rows[:200], np.ones(200))
     (True, (-inf, inf))
+    >>> pixel = np.append(np.zeros(988), [1.0, 2.0, *range(100, 110)])
+    >>> far_limits(pixel, np.ones(1000))
+    (-inf, inf)
     """
     if weight.sum() < FEWEST_TO_CLIP:
         return -np.inf, np.inf
@@ -329,7 +333,9 @@ def far_limits(values: Floats, weight: Floats) -> tuple[float, float]:
     deviation = np.sqrt(np.average(np.square((values - middle) / unit), weights=weight)) * unit
     if deviation <= FAR_TAILS * normal:
         return -np.inf, np.inf
-    return float(middle - REACH * normal), float(middle + REACH * normal)
+    limits = float(middle - REACH * normal), float(middle + REACH * normal)
+    n_far = weight[(values < limits[0]) | (values > limits[1])].sum()
+    return (-np.inf, np.inf) if 2 * n_far > weight[values != middle].sum() else limits
 
 
 def _clipped(rows: Floats, limits: tuple[Floats, Floats] | None) -> Floats:
