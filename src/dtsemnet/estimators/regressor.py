@@ -35,6 +35,10 @@ class DTSemNetRegressor(TreeRegressor, PrunableEstimator, SparseEstimator):
     min_samples_leaf, max_leaf_nodes, ccp_alpha, max_split_features, sparsity
         As in :class:`DTSemNetClassifier`; ``ccp_alpha`` weighs squared errors of the models of the leaves, and
         ``sparsity="auto"`` allows half a standard error. Leaves are not limited.
+    monotonic_cst : array_like of int of shape (n_columns,), or dict, optional
+        1 if no output may fall as a column rises, -1 if none may rise, 0 for any, column by column or by the names of
+        columns. Holds for every row, and each fit ends with a proof (:mod:`dtsemnet.tree.order`). Linear leaves then
+        need their guard.
     effort : {0, 1}, default=1
         1 compares about fifteen plans on rows that they were not trained on (random splits of several depths, CART,
         splits where two linear models meet, a single leaf; each with linear leaves shrunk by several strengths, and
@@ -97,6 +101,7 @@ class DTSemNetRegressor(TreeRegressor, PrunableEstimator, SparseEstimator):
         ccp_alpha: float = 0.0,
         max_split_features: int | None = None,
         sparsity: str | None = None,
+        monotonic_cst: Any = None,
         effort: int = 1,
         leaf: str = "linear",
         loss: str = "squared_error",
@@ -133,6 +138,7 @@ class DTSemNetRegressor(TreeRegressor, PrunableEstimator, SparseEstimator):
         self.ccp_alpha = ccp_alpha
         self.max_split_features = max_split_features
         self.sparsity = sparsity
+        self.monotonic_cst = monotonic_cst
         self.effort = effort
         self.leaf = leaf
         self.loss = loss
@@ -166,6 +172,11 @@ class DTSemNetRegressor(TreeRegressor, PrunableEstimator, SparseEstimator):
     def _task(self, data: TrainingData, init: Tree | None = None) -> RegressionTask:
         parameters = self.get_params(deep=False)
         check_sparsity(self)
+        if data.direction is not None and self.leaf == "linear" and not self.guard:
+            raise ValueError(
+                "monotonic_cst keeps linear leaves in order by their guard, but guard=False; leave that out, or pass "
+                "leaf='constant'."
+            )
         loss_parameter = self.quantile if self.loss == "quantile" else self.huber_delta
         problem = Regression(data.n_outputs, self.leaf == "linear", self.loss, loss_parameter)  # type: ignore[arg-type]
         return self._task_class(

@@ -354,6 +354,8 @@ class TrainingData:
     """The tree of the last fit, to start from (``warm_start``)."""
     column_of_feature: Ints | None = None
     """Number of the column that each feature comes from; None: each is a column of its own."""
+    direction: Ints | None = None
+    """1 if outputs must not fall as a feature rises, -1 if they must not rise, else 0; None: 0 for all."""
 
     @cached_property
     def column(self) -> Ints:
