@@ -43,6 +43,7 @@ from dtsemnet.fit.fit import fit, train_one_epoch
 from dtsemnet.fit.judging import Verdict
 from dtsemnet.fit.leaves import constant_tree, count_rows
 from dtsemnet.fit.tasks import Candidate, Task
+from dtsemnet.kernels.regression import DEVIANCES
 from dtsemnet.training import History, Phase
 from dtsemnet.tree import Encoder, Identity, MarginProbability, Model, Tree
 from dtsemnet.tree.columns_summary import ColumnsSummary
@@ -190,7 +191,10 @@ class TreeEstimator(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[m
         names = self._class_names()
         n_classes = None if names is None else len(names)
         direction = read_direction(getattr(self, "monotonic_cst", None), encoder, n_classes)
-        return TrainingData(sample, held, encoder.feature_names, names, scaling, previous, column, direction)
+        is_positive = getattr(self, "loss", None) in DEVIANCES
+        return TrainingData(
+            sample, held, encoder.feature_names, names, scaling, previous, column, direction, is_positive
+        )
 
     def _set_fitted(self, encoder: Encoder, tree: Tree, data: TrainingData) -> None:
         """Set what is read after fitting."""

@@ -132,6 +132,9 @@ LEGAL: dict[str, Rule] = {
     "loss": one_of(*LOSSES),
     "quantile": number(0, 1),
     "huber_delta": number(0, above=True),
+    "tweedie_power": Rule(
+        lambda value: number(1, 2, above=True).is_legal(value) and value < 2, "a number between 1 and 2"
+    ),
     "guard": FLAG,
 }
 

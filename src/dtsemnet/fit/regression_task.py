@@ -12,7 +12,7 @@ import numpy as np
 from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.fit.data import N_FOLDS, Sample, TrainingData
 from dtsemnet.fit.initial_trees import Grown
-from dtsemnet.fit.judging import RegressionOutcome, Verdict, judge_numbers
+from dtsemnet.fit.judging import SMALLEST_MEAN, RegressionOutcome, Verdict, answer_losses, judge_numbers
 from dtsemnet.fit.leaves import (
     CONSTANT_FITS,
     LEAF_FITS,
@@ -31,7 +31,7 @@ from dtsemnet.fit.pruning import Costs, best_subtrees, regression_costs
 from dtsemnet.fit.settings import FitOptions, Recipe, Setting
 from dtsemnet.fit.tasks import Candidate, OurTask
 from dtsemnet.kernels.optimizer import hold
-from dtsemnet.kernels.regression import LOSSES, residual_losses
+from dtsemnet.kernels.regression import DEVIANCES
 from dtsemnet.training import Regression, RegressionParameters, Rows, Step, TreeEngine, validation_loss
 from dtsemnet.tree import Tree
 
@@ -88,6 +88,8 @@ class RegressionTask(OurTask[RegressionParameters]):
         linear = verdict.leaf_fit.linear and self.problem.linear
         n_numbers = 1 + int((self.data.scaling.factor > 0).sum()) if linear else 1
         noise = verdict.mean * float(np.square(self.data.target_scale[1]).sum())
+        if self.has_log_link:  # then the loss is no variance
+            noise = float(((1 - verdict.score) * np.var(sample.y, axis=0)).sum())
         alphas = [times * n_numbers * noise / float(sample.copies.sum()) for times in prunings]
         return best_subtrees(tree, sample, alphas, regression_costs(self.data.scaling, linear=linear))
 
@@ -150,6 +152,7 @@ class RegressionTask(OurTask[RegressionParameters]):
         model = self._of_trained(trained)
         if self.recipe.closed_form:
             before = self._initial_leaves(np.random.default_rng(0), self.init).reshape(model.shape)
+            before = np.exp(before) if self.has_log_link else before
             model = update_leaves(tree, before, seen, self._standard(sample), self.data.scaling)
         guard = self.init.lower, self.init.upper
         if self.init.lower is not None and self.init.upper is not None:
@@ -162,7 +165,13 @@ class RegressionTask(OurTask[RegressionParameters]):
 
     def _of_trained(self, trained: RegressionParameters) -> Floats:
         """The models of the leaves that training has reached, (n_leaves, n_outputs, n_columns)."""
-        return trained.leaves.astype(np.float64).reshape(self.topology.n_leaves, self.problem.n_outputs, -1)
+        leaves: Floats = trained.leaves.astype(np.float64).reshape(self.topology.n_leaves, self.problem.n_outputs, -1)
+        return np.exp(leaves) if self.has_log_link else leaves
+
+    @property
+    def has_log_link(self) -> bool:
+        """Whether training works on logarithms of means."""
+        return self.problem.loss in DEVIANCES
 
     def _standard(self, sample: Sample) -> Sample:
         """The same rows with standardised targets."""
@@ -174,6 +183,8 @@ class RegressionTask(OurTask[RegressionParameters]):
         if init is None or init.is_classifier:
             return rng.standard_normal((n_rows, self.data.n_features + 1 if self.problem.linear else 1)) * 0.01
         offset, (_, scale) = self.data.standardise(init.value), self.data.target_scale
+        if self.has_log_link:
+            offset = np.log(np.maximum(offset, SMALLEST_MEAN))
         if not self.problem.linear:
             return offset.reshape(-1, 1)
         coef = np.zeros((*init.value.shape, self.data.n_features)) if init.coef is None else init.coef
@@ -237,8 +248,8 @@ class RegressionTask(OurTask[RegressionParameters]):
         """Loss of each set of leaf models on the rows to judge by."""
         target, losses = self.data.standardise(judges.y), []
         for output in self._outputs(tree, models, train, judges):
-            loss = residual_losses(output - target, LOSSES[self.problem.loss], self.problem.parameter)
-            losses.append(float(np.average(loss.mean(axis=1), weights=judges.weight)))
+            loss = answer_losses(output, target, self.problem.loss, self.problem.parameter)
+            losses.append(float(np.average(loss, weights=judges.weight)))
         return losses
 
     def _guard(self, tree: Tree, train: Sample) -> tuple[Floats, Floats]:
@@ -247,15 +258,19 @@ class RegressionTask(OurTask[RegressionParameters]):
     def _guard_in_order(
         self, tree: Tree, model: Floats, train: Sample, guard: tuple[Floats, Floats]
     ) -> tuple[Floats, Floats]:
-        """A guard that puts the answers of leaf models in order if they must be; the given one if not."""
+        """A guard that puts the answers of leaf models in order if they must be; the given one if not.
+
+        A mean of counts is never held to the largest count of its leaf: that may be 0.
+        """
         direction = self.data.direction
-        if direction is None:
+        if direction is None and not self.has_log_link:
             return guard
         lower, upper = guard
         center, scale = self.data.target_scale
         if model.shape[2] == 1:  # constants are in order already
             value = model[:, :, 0] * scale + center
             return np.minimum(lower, value), np.maximum(upper, value)
+        assert direction is not None
         side = sides_of_tree(tree, direction)
         if not side.any():
             return guard

@@ -50,13 +50,18 @@ __all__ = ["TorchClassification", "TorchRegression", "check_device", "torch_engi
 
 BLOCK = 4096
 """Rows that are evaluated at a time."""
-LOSSES: dict[LossName, Callable[[Tensor, float], Tensor]] = {
-    "squared_error": lambda residual, _: residual.square(),
-    "absolute_error": lambda residual, _: residual.abs(),
-    "huber": lambda r, delta: torch.where(r.abs() <= delta, r.square() / 2, delta * (r.abs() - delta / 2)),
-    "quantile": lambda residual, q: torch.maximum((1 - q) * residual, -q * residual),
+LOSSES: dict[LossName, Callable[[Tensor, Tensor, float], Tensor]] = {
+    "squared_error": lambda f, y, _: (f - y).square(),
+    "absolute_error": lambda f, y, _: (f - y).abs(),
+    "huber": lambda f, y, delta: torch.where(
+        (f - y).abs() <= delta, (f - y).square() / 2, delta * ((f - y).abs() - delta / 2)
+    ),
+    "quantile": lambda f, y, q: torch.maximum((1 - q) * (f - y), -q * (f - y)),
+    "poisson": lambda f, y, _: f.exp() - y * f,
+    "gamma": lambda f, y, _: y * (-f).exp() + f,
+    "tweedie": lambda f, y, p: y * ((1 - p) * f).exp() / (p - 1) + ((2 - p) * f).exp() / (2 - p),
 }
-"""Loss of residuals, given the parameter of the loss."""
+"""Loss of predictions, given the targets and the parameter of the loss."""
 
 
 class _Tensors(NamedTuple):
@@ -280,12 +285,12 @@ class TorchRegression(_TorchEngine):
     def _losses(self, rows: _Tensors) -> Tensor:
         if self.augmented:
             choices = _first_and_second(self.network.leaf_logits(rows.X).detach())
-            losses = [self._loss(self.head(choice, rows.X) - rows.y) for choice in choices]
+            losses = [self._loss(self.head(choice, rows.X), rows.y) for choice in choices]
             return torch.stack(losses).mean(dim=0)
-        return self._loss(self.network(rows.X) - rows.y)
+        return self._loss(self.network(rows.X), rows.y)
 
-    def _loss(self, residual: Tensor) -> Tensor:
-        return LOSSES[self.problem.loss](residual, self.problem.parameter).mean(dim=1)
+    def _loss(self, prediction: Tensor, y: Tensor) -> Tensor:
+        return LOSSES[self.problem.loss](prediction, y, self.problem.parameter).mean(dim=1)
 
     def parameters(self) -> RegressionParameters:
         leaves = _array(self.head.value).reshape(-1, 1)
