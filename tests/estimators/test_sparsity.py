@@ -13,8 +13,8 @@ from dtsemnet import DTSemNetClassifier, DTSemNetRegressor
 
 @parametrize_with_checks(
     [
-        DTSemNetClassifier(max_split_features=2, effort=0, max_iter=10),
-        DTSemNetRegressor(max_split_features=1, effort=0, max_iter=10),
+        DTSemNetClassifier(max_split_features=2, effort=0, max_iter=5),
+        DTSemNetRegressor(max_split_features=1, effort=0, max_iter=5),
     ]
 )
 def test_scikit_learn_check(estimator, check):
@@ -22,7 +22,9 @@ def test_scikit_learn_check(estimator, check):
 
 
 @pytest.mark.slow
-@parametrize_with_checks([DTSemNetClassifier(sparsity="auto"), DTSemNetRegressor(sparsity="auto")])
+@parametrize_with_checks(
+    [DTSemNetClassifier(sparsity="auto", max_iter=3), DTSemNetRegressor(sparsity="auto", max_iter=3)]
+)
 def test_scikit_learn_check_of_a_choice(estimator, check):
     check(estimator)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -45,14 +47,20 @@ def test_a_set_by_hand():
     assert_array_equal(inside, [(errors < 1 - p).sum() < 0.9 * 20 for p in chance])
 
 
+@functools.cache
+def fitted_to_noise(seed):
+    """A regressor, and rows that it was not trained on."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(700, 3))
+    y = np.maximum(X[:, 0], X[:, 1]) + rng.normal(size=700) * (0.2 + np.abs(X[:, 2]))
+    return DTSemNetRegressor(max_iter=20, random_state=0).fit(X[:200], y[:200]), X, y
+
+
 @pytest.mark.parametrize("coverage", [0.8, 0.9])
 def test_intervals_cover_numbers_with_noise_that_depends_on_the_row(coverage):
     covered = []
     for seed in range(6):
-        rng = np.random.default_rng(seed)
-        X = rng.normal(size=(700, 3))
-        y = np.maximum(X[:, 0], X[:, 1]) + rng.normal(size=700) * (0.2 + np.abs(X[:, 2]))
-        fitted = DTSemNetRegressor(random_state=0).fit(X[:200], y[:200])
+        fitted, X, y = fitted_to_noise(seed)
         ends = fitted.predict_interval(X[200:], coverage)
         covered.append(((ends[:, 0] <= y[200:]) & (y[200:] <= ends[:, 1])).mean())
         predicted = fitted.predict(X[200:])
@@ -67,7 +75,7 @@ def test_sets_cover_classes_that_overlap():
         rng = np.random.default_rng(seed)
         y = rng.integers(3, size=800)
         X = rng.normal(size=(800, 2)) + np.array([[0, 0], [1.5, 0], [0, 1.5]])[y]
-        fitted = DTSemNetClassifier(random_state=0).fit(X[:250], y[:250])
+        fitted = DTSemNetClassifier(max_iter=20, random_state=0).fit(X[:250], y[:250])
         inside = fitted.predict_set(X[250:], 0.9)
         assert inside[np.arange(550), fitted.predict(X[250:])].all()
         covered.append(inside[np.arange(550), y[250:]].mean())

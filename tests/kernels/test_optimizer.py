@@ -60,10 +60,11 @@ def test_long_gradients_are_scaled_to_the_limit_and_short_ones_left():
     assert clip_scale((np.zeros((2, 2)),), 0.1) == 1
 
 
-def test_held_entries_become_zero_and_others_stay():
-    value, is_free = drawn(), np.random.default_rng(1).random((4, 3)) < 0.5
+def test_entries_that_are_not_allowed_become_zero_and_others_stay():
+    value, allowed = drawn(), np.random.default_rng(1).integers(0, 4, (4, 3), dtype=np.int8)
     held = value.copy()
-    hold(held, is_free)
-    assert_array_equal(held, np.where(is_free, value, 0.0))
-    hold(held, np.ones((0, 3), bool))
-    assert_array_equal(held, np.where(is_free, value, 0.0))
+    hold(held, allowed)
+    is_allowed = np.where(value > 0, allowed & 1, allowed & 2) > 0
+    assert_array_equal(held, np.where(is_allowed, value, 0.0))
+    hold(held, np.ones((0, 3), np.int8))
+    assert_array_equal(held, np.where(is_allowed, value, 0.0))

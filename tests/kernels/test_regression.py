@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
+from sklearn.metrics import mean_tweedie_deviance
 
 from dtsemnet.kernels.logits import choices
-from dtsemnet.kernels.regression import LOSSES, residual_losses
+from dtsemnet.kernels.regression import DEVIANCES, LOSSES, losses_of
 from dtsemnet.training import ALL, Regression, RegressionParameters, Rows, Step, cpu_engine
 from dtsemnet.tree import Topology
 from gradients import SHAPES, assert_gradients_are_slopes, gradients_of
@@ -51,13 +53,22 @@ def test_top_k_leaves_splits_off_the_k_paths_alone(k):
 
 
 def test_losses_of_residuals():
-    residual = np.array([[-2.0, -0.2], [0.0, 0.1], [0.3, 5.0]])
+    residual, y = np.array([[-2.0, -0.2], [0.0, 0.1], [0.3, 5.0]]), np.array([[1.0, 2.0], [0.5, -1.0], [0.0, 4.0]])
     expected = {
         "squared_error": residual**2,
         "absolute_error": np.abs(residual),
         "huber": np.where(np.abs(residual) <= 0.3, residual**2 / 2, 0.3 * (np.abs(residual) - 0.15)),
         "quantile": np.maximum(0.7 * residual, -0.3 * residual),
     }
-    assert set(expected) == set(LOSSES)
+    assert {*expected, *DEVIANCES} == set(LOSSES)
     for loss, value in expected.items():
-        assert (residual_losses(residual, LOSSES[loss], 0.3) == value).all(), loss
+        assert_allclose(losses_of(y + residual, y, LOSSES[loss], 0.3), value, atol=1e-14, err_msg=loss)
+
+
+@pytest.mark.parametrize(("loss", "power"), [("poisson", 1.0), ("gamma", 2.0), ("tweedie", 1.5), ("tweedie", 1.2)])
+def test_deviances_are_those_of_scikit_learn_up_to_a_part_of_the_targets(loss, power):
+    rng = np.random.default_rng(0)
+    y, logs = rng.exponential(size=(50, 1)), rng.standard_normal((2, 50, 1))
+    first, second = (losses_of(log, y, LOSSES[loss], power).mean() for log in logs)
+    expected = [mean_tweedie_deviance(y, np.exp(log), power=power) / 2 for log in logs]
+    assert_allclose(first - second, expected[0] - expected[1])

@@ -35,6 +35,7 @@ from dtsemnet.estimators.checks import (
     read_weight,
 )
 from dtsemnet.estimators.encode import add_fills, as_table, check_rows, fit_encoder
+from dtsemnet.estimators.order import prove_order, read_direction
 from dtsemnet.estimators.persistence import Rule, check_parameters
 from dtsemnet.fit.conformal import CrossFit
 from dtsemnet.fit.data import Sample, Scaling, TrainingData, merge
@@ -42,6 +43,7 @@ from dtsemnet.fit.fit import fit, train_one_epoch
 from dtsemnet.fit.judging import Verdict
 from dtsemnet.fit.leaves import constant_tree, count_rows
 from dtsemnet.fit.tasks import Candidate, Task
+from dtsemnet.kernels.regression import DEVIANCES
 from dtsemnet.training import History, Phase
 from dtsemnet.tree import Encoder, Identity, MarginProbability, Model, Tree
 from dtsemnet.tree.columns_summary import ColumnsSummary
@@ -186,10 +188,17 @@ class TreeEstimator(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[m
         self, sample: Sample, held: Sample | None, encoder: Encoder, scaling: Scaling, previous: Tree | None = None
     ) -> TrainingData:
         column = np.array([feature.column_index for feature in encoder.features], dtype=np.int64)
-        return TrainingData(sample, held, encoder.feature_names, self._class_names(), scaling, previous, column)
+        names = self._class_names()
+        n_classes = None if names is None else len(names)
+        direction = read_direction(getattr(self, "monotonic_cst", None), encoder, n_classes)
+        is_positive = getattr(self, "loss", None) in DEVIANCES
+        return TrainingData(
+            sample, held, encoder.feature_names, names, scaling, previous, column, direction, is_positive
+        )
 
     def _set_fitted(self, encoder: Encoder, tree: Tree, data: TrainingData) -> None:
         """Set what is read after fitting."""
+        prove_order(tree, data.direction)
         probability = self._probability if getattr(self, "probability", "leaf") == "margin" else None
         self.model_ = Model(encoder, tree, Identity(), probability)
         self._scaling = data.scaling

@@ -20,6 +20,8 @@ from sklearn.utils import check_random_state
 from dtsemnet.arrays import Array, Floats
 from dtsemnet.estimators.persistence import MOST_ROWS, Rule, number, or_none, whole
 from dtsemnet.fit.data import without_overflow
+from dtsemnet.fit.settings import HAVE_MEANS
+from dtsemnet.kernels.regression import DEVIANCES
 from dtsemnet.names import shown
 
 __all__ = [
@@ -30,6 +32,7 @@ __all__ = [
     "check_coverage",
     "check_length",
     "check_sparsity",
+    "check_targets",
     "class_factors",
     "naming",
     "read_seed",
@@ -174,7 +177,7 @@ def check_sparsity(estimator: Any) -> None:
         "effort": estimator.effort == 0, "n_init": estimator.n_init != "auto", "init": estimator.init is not None,
         "warm_start": bool(estimator.warm_start), "early_stopping": bool(estimator.early_stopping),
         "refit": not estimator.refit, "training": estimator.training != "annealed",
-        "loss": getattr(estimator, "loss", "squared_error") != "squared_error",
+        "loss": getattr(estimator, "loss", "squared_error") not in HAVE_MEANS,
     }  # fmt: skip
     given = [name for name, is_fixed in fixed.items() if is_fixed]
     if given:
@@ -182,6 +185,23 @@ def check_sparsity(estimator: Any) -> None:
             f"sparsity='auto' compares trees of several widths, but {given[0]}={getattr(estimator, given[0])!r} fixes "
             "the course of the fit; give max_split_features instead, or leave that out."
         )
+
+
+def check_targets(estimator: Any, y: Floats) -> None:
+    """Refuse targets that are no counts, sizes or costs if the loss is a deviance, and leaves that are no means."""
+    if estimator.loss not in DEVIANCES:
+        return
+    if estimator.leaf != "constant":
+        raise ValueError(
+            f"loss={estimator.loss!r} needs leaf='constant': a leaf holds a mean, and a linear model is not positive; "
+            f"got leaf={estimator.leaf!r}."
+        )
+    is_legal = y > 0 if estimator.loss == "gamma" else y >= 0
+    if not is_legal.all():
+        least = "above 0" if estimator.loss == "gamma" else "of at least 0"
+        raise ValueError(f"y must hold numbers {least} for loss={estimator.loss!r}, got {y[~is_legal][0]}.")
+    if not (y > 0).any(axis=0).all():
+        raise ValueError(f"y is 0 in every row: loss={estimator.loss!r} finds no mean above 0; pass rows with some.")
 
 
 def warn_user(message: str) -> None:

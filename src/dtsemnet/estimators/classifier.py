@@ -52,6 +52,11 @@ class DTSemNetClassifier(TreeClassifier, PrunableEstimator, SparseEstimator):
         "auto" also tries trees whose splits read at most 10, 5, 3, 2 and 1 columns, and takes the one whose splits
         read the fewest columns in all among those that are no more than one standard error worse than the best on
         rows that they were not trained on. See :meth:`sparsity_path`.
+    monotonic_cst : array_like of int of shape (n_columns,), or dict, optional
+        For two classes: 1 if the probability of the second one must not fall as a column rises, -1 if it must not rise,
+        0 for any, column by column or by the names of columns. Holds for every row, and for margin probabilities as
+        for the shares of leaves; each fit ends with a proof (:mod:`dtsemnet.tree.order`). Columns of categories have
+        no order. A row whose value is missing is not compared with others.
     effort : {0, 1}, default=1
         1 chooses the shape of the tree as told above. 0 costs a tenth of that: four starts of one depth (``max_depth``,
         or 4) and one of the smallest tree are compared on a part of the rows. It is also what a fit does if the
@@ -150,6 +155,7 @@ class DTSemNetClassifier(TreeClassifier, PrunableEstimator, SparseEstimator):
         ccp_alpha: float = 0.0,
         max_split_features: int | None = None,
         sparsity: str | None = None,
+        monotonic_cst: Any = None,
         effort: int = 1,
         probability: str = "margin",
         training: str = "annealed",
@@ -183,6 +189,7 @@ class DTSemNetClassifier(TreeClassifier, PrunableEstimator, SparseEstimator):
         self.ccp_alpha = ccp_alpha
         self.max_split_features = max_split_features
         self.sparsity = sparsity
+        self.monotonic_cst = monotonic_cst
         self.effort = effort
         self.probability = probability
         self.training = training

@@ -132,6 +132,9 @@ LEGAL: dict[str, Rule] = {
     "loss": one_of(*LOSSES),
     "quantile": number(0, 1),
     "huber_delta": number(0, above=True),
+    "tweedie_power": Rule(
+        lambda value: number(1, 2, above=True).is_legal(value) and value < 2, "a number between 1 and 2"
+    ),
     "guard": FLAG,
 }
 
@@ -147,6 +150,11 @@ def _are_columns(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(column, (str, int)) for column in value)
 
 
+def _is_order(value: Any) -> bool:
+    values = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [None]
+    return all(isinstance(sign, int) and not isinstance(sign, bool) and -1 <= sign <= 1 for sign in values)
+
+
 KEPT: dict[str, Rule] = {
     "class_weight": or_none(
         Rule(lambda value: value == "balanced" or _are_weights(value), "'balanced', or weights by class")
@@ -155,6 +163,7 @@ KEPT: dict[str, Rule] = {
         Rule(lambda value: isinstance(value, str) or _are_columns(value), "a text, or a list of columns")
     ),
     "device": or_none(Rule(lambda value: isinstance(value, str), "a text")),
+    "monotonic_cst": or_none(Rule(lambda value: _is_order(value), "numbers -1, 0 or 1, a list or by column")),
     "random_state": or_none(whole(0, 2**32 - 1)),
     "verbose": Rule(lambda value: isinstance(value, int), "a whole number"),
 }

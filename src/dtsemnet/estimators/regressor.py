@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 from dtsemnet.estimators.base import TreeRegressor, initial_tree
-from dtsemnet.estimators.checks import RULES, check_sparsity
+from dtsemnet.estimators.checks import RULES, check_sparsity, check_targets
 from dtsemnet.estimators.persistence import Rule, check_parameters, one_of
 from dtsemnet.estimators.pruning import PrunableEstimator
 from dtsemnet.estimators.sparsity import SparseEstimator
@@ -35,19 +35,28 @@ class DTSemNetRegressor(TreeRegressor, PrunableEstimator, SparseEstimator):
     min_samples_leaf, max_leaf_nodes, ccp_alpha, max_split_features, sparsity
         As in :class:`DTSemNetClassifier`; ``ccp_alpha`` weighs squared errors of the models of the leaves, and
         ``sparsity="auto"`` allows half a standard error. Leaves are not limited.
+    monotonic_cst : array_like of int of shape (n_columns,), or dict, optional
+        1 if no output may fall as a column rises, -1 if none may rise, 0 for any, column by column or by the names of
+        columns. Holds for every row, and each fit ends with a proof (:mod:`dtsemnet.tree.order`). Linear leaves then
+        need their guard.
     effort : {0, 1}, default=1
         1 compares about fifteen plans on rows that they were not trained on (random splits of several depths, CART,
         splits where two linear models meet, a single leaf; each with linear leaves shrunk by several strengths, and
         with constants) and carries out the best, or a nearly as good one with fewer leaves, with all rows. 0 costs a
         tenth of that: five starts of one depth (``max_depth``, or 5) are compared on a part of the rows. It is also
         what a fit does if the course of its training is fixed by ``n_init``, ``init``, ``early_stopping``,
-        ``refit=False``, another ``training`` or another ``loss``.
+        ``refit=False``, another ``training``, or a ``loss`` whose leaves are no means.
     leaf : {"linear", "constant"}, default="linear"
-    loss : {"squared_error", "absolute_error", "huber", "quantile"}, default="squared_error"
+    loss : str, default="squared_error"
+        "squared_error", "absolute_error", "huber" or "quantile"; or, with ``leaf="constant"`` and a log link in
+        training, the deviances "poisson" (counts and rates, with the exposure as ``sample_weight``), "gamma" (positive
+        sizes) or "tweedie" (costs, many of them 0), whose leaves hold means.
     quantile : float, default=0.5
         Quantile that the quantile loss estimates.
     huber_delta : float, default=1.0
         Residual from which Huber's loss is linear, in standard deviations of y.
+    tweedie_power : float, default=1.5
+        Power of the mean that the variance of Tweedie's distribution is proportional to, between 1 and 2.
     guard : bool, default=True
         Clip outputs to the range of the training targets of the leaf, which bounds linear models on unusual rows.
     training : {"annealed", "paper", "straight_through"}, default="annealed"
@@ -97,11 +106,13 @@ class DTSemNetRegressor(TreeRegressor, PrunableEstimator, SparseEstimator):
         ccp_alpha: float = 0.0,
         max_split_features: int | None = None,
         sparsity: str | None = None,
+        monotonic_cst: Any = None,
         effort: int = 1,
         leaf: str = "linear",
         loss: str = "squared_error",
         quantile: float = 0.5,
         huber_delta: float = 1.0,
+        tweedie_power: float = 1.5,
         guard: bool = True,
         training: str = "annealed",
         max_iter: int | None = None,
@@ -133,11 +144,13 @@ class DTSemNetRegressor(TreeRegressor, PrunableEstimator, SparseEstimator):
         self.ccp_alpha = ccp_alpha
         self.max_split_features = max_split_features
         self.sparsity = sparsity
+        self.monotonic_cst = monotonic_cst
         self.effort = effort
         self.leaf = leaf
         self.loss = loss
         self.quantile = quantile
         self.huber_delta = huber_delta
+        self.tweedie_power = tweedie_power
         self.guard = guard
         self.training = training
         self.max_iter = max_iter
@@ -166,7 +179,13 @@ class DTSemNetRegressor(TreeRegressor, PrunableEstimator, SparseEstimator):
     def _task(self, data: TrainingData, init: Tree | None = None) -> RegressionTask:
         parameters = self.get_params(deep=False)
         check_sparsity(self)
-        loss_parameter = self.quantile if self.loss == "quantile" else self.huber_delta
+        if data.direction is not None and self.leaf == "linear" and not self.guard:
+            raise ValueError(
+                "monotonic_cst keeps linear leaves in order by their guard, but guard=False; leave that out, or pass "
+                "leaf='constant'."
+            )
+        check_targets(self, data.sample.y)
+        loss_parameter = {"quantile": self.quantile, "tweedie": self.tweedie_power}.get(self.loss, self.huber_delta)
         problem = Regression(data.n_outputs, self.leaf == "linear", self.loss, loss_parameter)  # type: ignore[arg-type]
         return self._task_class(
             data, FitOptions.of(parameters), regression_recipe(self.training, self.loss), problem=problem,

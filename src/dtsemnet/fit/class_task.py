@@ -22,6 +22,7 @@ from dtsemnet.fit.leaves import (
     frequencies,
     leaves_of,
 )
+from dtsemnet.fit.order import isotonic, sides_of_tree
 from dtsemnet.fit.plans import Plan, TableSize, class_plans
 from dtsemnet.fit.pruning import Costs, best_subtrees, class_costs
 from dtsemnet.fit.settings import ANNEALED_SHARE, FitOptions, Recipe, Setting
@@ -35,6 +36,7 @@ from dtsemnet.training import (
     Rows,
     validation_error,
 )
+from dtsemnet.training.columns import sides_of_classes
 from dtsemnet.tree import Tree
 
 __all__ = ["ClassTask", "deal_classes"]
@@ -84,7 +86,10 @@ class ClassTask(OurTask[ClassParameters]):
 
     def given(self, grown: Grown, train: Sample) -> Tree:
         assert grown.leaf_class is not None
-        return class_tree(self.splits_only(grown.splits), np.eye(self.problem.n_classes)[grown.leaf_class], self.data)
+        tree = self.splits_only(grown.splits)
+        if self.data.direction is not None:  # its classes must be in order
+            return self.fill(tree, None, train, None).tree
+        return class_tree(tree, np.eye(self.problem.n_classes)[grown.leaf_class], self.data)
 
     def costs(self) -> Costs:
         return class_costs(self.problem.n_classes)
@@ -122,10 +127,15 @@ class ClassTask(OurTask[ClassParameters]):
         if init is None:
             weight: Array = np.bincount(train.y, train.weight, n_classes)
             leaf_class = deal_classes(weight, self.topology.n_leaves, proportional=setting.proportional)
+            if self.data.direction is not None:
+                leaf_class = _in_pairs(leaf_class)
         elif init.is_classifier and init.class_names == self.data.class_names:
             leaf_class = init.leaf_class
         else:
             leaf_class = frequencies(self.topology, count_classes(init, train, n_classes)).argmax(axis=1)
+        if self.data.direction is not None:
+            side = sides_of_classes(self.topology, leaf_class, splits, self.data.direction)
+            splits = self.directed(splits, side, init)
         return ClassParameters(splits, leaf_class)
 
     def fill(
@@ -139,7 +149,7 @@ class ClassTask(OurTask[ClassParameters]):
         given = tree.leaf_class if tree.is_classifier else None
         leaf_class = given if trained is None else trained.leaf_class
         table = count_classes(tree, train, self.problem.n_classes) / train.weight.mean()
-        tree = class_tree(tree, frequencies(tree.topology, table, leaf_class), self.data)
+        tree = class_tree(tree, self._in_order(tree, frequencies(tree.topology, table, leaf_class), table), self.data)
         error = float(1 - table[np.arange(tree.n_leaves), tree.leaf_class].sum() / table.sum())
         return Candidate(tree, (error,) if held is None else (class_error(tree, held), error))
 
@@ -151,7 +161,8 @@ class ClassTask(OurTask[ClassParameters]):
         return validation_error(rows)
 
     def callbacks(self, rows: Rows) -> list[Callback]:
-        return [ReassignLeaves(rows, self.problem.n_classes)]
+        in_order = None if self.data.direction is None else self._in_order
+        return [ReassignLeaves(rows, self.problem.n_classes, in_order)]
 
     def smaller(self) -> ClassTask | None:
         """The smallest complete tree with a leaf for each class; for two classes that is a linear model."""
@@ -167,7 +178,26 @@ class ClassTask(OurTask[ClassParameters]):
         assert self.init is not None
         moved = self.splits_only(trained.splits)
         table = self.init.value * seen[:, None] + count_classes(moved, self.data.sample, self.problem.n_classes)
-        return class_tree(moved, frequencies(moved.topology, table), self.data), table.sum(axis=1)
+        shares = self._in_order(moved, frequencies(moved.topology, table), table)
+        return class_tree(moved, shares, self.data), table.sum(axis=1)
+
+    def _in_order(self, tree: Tree, share: Floats, table: Floats) -> Floats:
+        """Shares of the classes in the leaves, put in order if some features have a direction; there are two then."""
+        direction = self.data.direction
+        if direction is None:
+            return share
+        second = isotonic(tree.topology, sides_of_tree(tree, direction), share[:, 1], table.sum(axis=1) + 1)
+        return np.column_stack([1 - second, second])
+
+
+def _in_pairs(leaf_class: Ints) -> Ints:
+    """Put the classes of siblings in order, so that the splits right above the leaves may read any feature.
+
+    >>> _in_pairs(np.array([1, 0, 0, 1])).tolist()
+    [0, 1, 0, 1]
+    """
+    pairs = leaf_class[: len(leaf_class) // 2 * 2].reshape(-1, 2)
+    return np.append(np.sort(pairs, axis=1).ravel(), leaf_class[pairs.size :])
 
 
 def deal_classes(class_weight: Floats, n_leaves: int, *, proportional: bool) -> Ints:
@@ -197,6 +227,8 @@ class ReassignLeaves(Callback):
 
     rows: Rows
     n_classes: int
+    in_order: Callable[[Tree, Floats, Floats], Floats] | None = None
+    """Puts shares of classes in order if they must be, given the tree and the weights of classes in its leaves."""
 
     def on_epoch(self, context: Context) -> None:
         """Reassign once, between the last epoch with a temperature and the first without."""
@@ -204,7 +236,12 @@ class ReassignLeaves(Callback):
         if epochs[-1].step.temperature != 0 or len(epochs) < 2 or epochs[-2].step.temperature == 0:
             return
         engine = cast(ClassEngine, context.engine)
-        leaf_class = engine.parameters().leaf_class
+        splits, leaf_class = engine.parameters().splits, engine.parameters().leaf_class
         leaf = engine.reached(self.rows.X)
         table = class_table(leaf, self.rows.y, self.rows.weight, len(leaf_class), self.n_classes)
-        engine.assign(np.where(table.sum(axis=1) > 0, table.argmax(axis=1), leaf_class))
+        empty = table.sum(axis=1) == 0
+        table[empty, leaf_class[empty]] = 1
+        if self.in_order is not None:
+            tree = Tree(engine.topology, splits[:, :-1], splits[:, -1], np.zeros((len(leaf_class), 1)))
+            table = self.in_order(tree, table / table.sum(axis=1, keepdims=True), table)
+        engine.assign(table.argmax(axis=1))

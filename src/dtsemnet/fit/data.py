@@ -360,6 +360,10 @@ class TrainingData:
     """The tree of the last fit, to start from (``warm_start``)."""
     column_of_feature: Ints | None = None
     """Number of the column that each feature comes from; None: each is a column of its own."""
+    direction: Ints | None = None
+    """1 if outputs must not fall as a feature rises, -1 if they must not rise, else 0; None: 0 for all."""
+    is_positive: bool = False
+    """Whether targets are counts, sizes or costs, which training divides by their mean (regression)."""
 
     @cached_property
     def column(self) -> Ints:
@@ -383,15 +387,20 @@ class TrainingData:
 
     @cached_property
     def target_scale(self) -> tuple[Floats, Floats]:
-        """Mean and standard deviation of each target over the weighted rows; 1 if it never varies (regression)."""
+        """Mean and standard deviation of each target over the weighted rows; 1 if it never varies (regression).
+
+        For targets that are positive it is 0 and their mean.
+        """
         y, weight = self.sample.y, self.sample.weight
         unit = np.maximum(np.abs(y).max(axis=0), np.finfo(float).tiny)  # nothing overflows in any unit
         mean = np.average(y / unit, axis=0, weights=weight)
         std = np.sqrt(np.average(np.square(y / unit - mean), axis=0, weights=weight))
+        if self.is_positive:
+            return np.zeros_like(mean), mean * unit
         return mean * unit, np.where(std > 10 * np.finfo(float).eps, std, 1.0) * unit
 
     def standardise(self, y: Floats) -> Floats:
-        """Map targets to mean 0 and standard deviation 1 over the training rows."""
+        """Map targets to mean 0 and standard deviation 1 over the training rows, or positive ones to mean 1."""
         center, scale = self.target_scale
         standard: Floats = (y - center) / scale
         return standard

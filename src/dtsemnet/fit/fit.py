@@ -209,7 +209,7 @@ class Entrant:
         rows = stage.rows if grown_from is None else grown_from
         key = tree, self.plan.n_columns
         if key not in stage.grown:  # another plan may begin with the same tree
-            stage.grown[key] = tree.grow(rows, rng, self.task.limit_of(self.plan))
+            stage.grown[key] = self.task.grow(self.plan, rows, rng)
         task, setting, init = self.task.follow(self.plan, stage.grown[key], rows.X, stage.train)
         copies = min(float(task.data.sample.copies.mean()), MOST_COPIES)
         n_epochs = _n_epochs(task, len(stage.train), is_final=stage.held is None, copies=copies)

@@ -66,10 +66,13 @@ class Grown(NamedTuple):
 class InitialTree(Protocol):
     """A way to grow a tree."""
 
-    def grow(self, rows: Rows, rng: np.random.Generator, limit: ColumnLimit | None = None) -> Grown | None:
+    def grow(
+        self, rows: Rows, rng: np.random.Generator, limit: ColumnLimit | None = None, direction: Ints | None = None
+    ) -> Grown | None:
         """Grow a tree from rows in training coordinates; class codes are whole numbers, targets (n_rows, n_outputs).
 
-        None stands for random splits.
+        None stands for random splits. ``direction`` says along which features outputs must not fall (1) or rise (-1);
+        a tree need not keep to it, but one that does loses less.
         """
         ...
 
@@ -80,7 +83,9 @@ class RandomTree:
 
     depth: int
 
-    def grow(self, rows: Rows, rng: np.random.Generator, limit: ColumnLimit | None = None) -> None:
+    def grow(
+        self, rows: Rows, rng: np.random.Generator, limit: ColumnLimit | None = None, direction: Ints | None = None
+    ) -> None:
         """Leave the splits to the task."""
 
 
@@ -88,7 +93,9 @@ class RandomTree:
 class OneLeaf:
     """No split."""
 
-    def grow(self, rows: Rows, rng: np.random.Generator, limit: ColumnLimit | None = None) -> Grown:
+    def grow(
+        self, rows: Rows, rng: np.random.Generator, limit: ColumnLimit | None = None, direction: Ints | None = None
+    ) -> Grown:
         return _leaf_only(rows)
 
 
@@ -99,9 +106,15 @@ class CartTree:
     depth: int
     min_rows: int
 
-    def grow(self, rows: Rows, rng: np.random.Generator, limit: ColumnLimit | None = None) -> Grown:
+    def grow(
+        self, rows: Rows, rng: np.random.Generator, limit: ColumnLimit | None = None, direction: Ints | None = None
+    ) -> Grown:
         kind = DecisionTreeClassifier if _has_classes(rows) else DecisionTreeRegressor
-        fitted = kind(max_depth=self.depth, min_samples_leaf=self.min_rows, random_state=int(rng.integers(2**31)))
+        is_single = rows.y.ndim == 1 or rows.y.shape[1] == 1  # scikit-learn keeps no order of several outputs
+        fitted = kind(
+            max_depth=self.depth, min_samples_leaf=self.min_rows, random_state=int(rng.integers(2**31)),
+            monotonic_cst=direction if is_single else None,
+        )  # fmt: skip
         tree = Tree.from_sklearn(fitted.fit(rows.X, rows.y, sample_weight=rows.weight))
         leaf_class = fitted.classes_[tree.leaf_class] if tree.is_classifier else None
         return Grown(tree.topology, np.column_stack([tree.weight, tree.bias]), leaf_class)
@@ -113,7 +126,9 @@ class LogisticTree:
 
     strength: float
 
-    def grow(self, rows: Rows, rng: np.random.Generator, limit: ColumnLimit | None = None) -> Grown:
+    def grow(
+        self, rows: Rows, rng: np.random.Generator, limit: ColumnLimit | None = None, direction: Ints | None = None
+    ) -> Grown:
         classes = np.unique(rows.y)
         if len(classes) < 2:
             return _leaf_only(rows)
@@ -142,7 +157,9 @@ class GreedyTree:
     depth: int
     min_rows: int = 3
 
-    def grow(self, rows: Rows, rng: np.random.Generator, limit: ColumnLimit | None = None) -> Grown:
+    def grow(
+        self, rows: Rows, rng: np.random.Generator, limit: ColumnLimit | None = None, direction: Ints | None = None
+    ) -> Grown:
         n_classes = int(rows.y.max()) + 1
 
         def split(node: _Part, depth: int) -> _Node:
@@ -182,7 +199,9 @@ class HingeTree:
     depth: int
     min_gain: float = 0.01
 
-    def grow(self, rows: Rows, rng: np.random.Generator, limit: ColumnLimit | None = None) -> Grown:
+    def grow(
+        self, rows: Rows, rng: np.random.Generator, limit: ColumnLimit | None = None, direction: Ints | None = None
+    ) -> Grown:
         least = max(5, rows.X.shape[1] // 2)
 
         def split(node: _Part, depth: int) -> _Node:

@@ -18,12 +18,13 @@ import numpy as np
 from dtsemnet.arrays import Floats, Ints
 from dtsemnet.fit.calibration import Calibration, calibrate
 from dtsemnet.fit.leaves import LeafFit
-from dtsemnet.kernels.regression import LOSSES, LossName, residual_losses
+from dtsemnet.kernels.regression import DEVIANCES, LOSSES, LossName, losses_of
 
 __all__ = [
     "ClassOutcome",
     "RegressionOutcome",
     "Verdict",
+    "answer_losses",
     "is_behind",
     "judge_classes",
     "judge_numbers",
@@ -33,6 +34,10 @@ __all__ = [
 
 FAR_BEHIND = 3.0
 """Standard errors behind the best at which a plan is dropped."""
+
+
+SMALLEST_MEAN = 1e-9
+"""A mean of counts or costs, in units of the mean of all rows, that is no smaller when it is judged."""
 
 
 @dataclass(frozen=True)
@@ -115,13 +120,22 @@ def judge_numbers(outcomes: Sequence[RegressionOutcome], loss: LossName, paramet
     """Judge a plan of a regressor by all its folds, with the way to fit leaves that does best."""
     output = np.concatenate([outcome.output for outcome in outcomes], axis=1)
     y, weight = (np.concatenate([getattr(outcome, name) for outcome in outcomes]) for name in ("y", "weight"))
-    losses = [residual_losses(way - y, LOSSES[loss], parameter).mean(axis=1) for way in output]
+    losses = [answer_losses(way, y, loss, parameter) for way in output]
     best = int(np.argmin([np.average(each, weights=weight) for each in losses]))
     leaf_fit = outcomes[0].ways[best]
     n_leaves = _mean_leaves(outcomes) * (2 if leaf_fit.linear else 1)
     n_columns = _mean_columns(outcomes)
     score = _r2(output[best], y, weight)
     return Verdict(losses[best], weight, n_leaves, output[best], leaf_fit=leaf_fit, n_columns=n_columns, score=score)
+
+
+def answer_losses(answer: Floats, y: Floats, loss: LossName, parameter: float) -> Floats:
+    """Loss of each answer of a tree, (n_rows, n_outputs); its mean over the outputs.
+
+    Answers to deviances are means, which are positive.
+    """
+    prediction = np.log(np.maximum(answer, SMALLEST_MEAN)) if loss in DEVIANCES else answer
+    return losses_of(prediction, y, LOSSES[loss], parameter).mean(axis=1)
 
 
 def is_behind(verdict: Verdict, best: Verdict) -> bool:

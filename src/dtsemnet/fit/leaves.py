@@ -19,6 +19,7 @@ import numpy as np
 
 from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.fit.data import BLOCK, Sample, Scaling, TrainingData
+from dtsemnet.fit.order import signed_ridge
 from dtsemnet.kernels.logits import choices
 from dtsemnet.tree import Topology, Tree
 
@@ -165,10 +166,12 @@ class RidgeRows:
         Targets of shape (n_rows, n_outputs).
     scaling : Scaling
         Map of the features to training coordinates.
+    direction : array of int, shape (n_features,), optional
+        1 for features whose weights must not be negative, -1 for not positive, 0 for any.
     """
 
-    def __init__(self, sample: Sample, scaling: Scaling) -> None:
-        self.sample, self.scaling = sample, scaling
+    def __init__(self, sample: Sample, scaling: Scaling, direction: Ints | None = None) -> None:
+        self.sample, self.scaling, self.direction = sample, scaling, direction
         self._designs: dict[bool, Floats] = {}
         self._common: dict[tuple[bool, float], Floats] = {}
 
@@ -191,8 +194,17 @@ class RidgeRows:
                 weighted = design * self.sample.weight[part, None]
                 gram += weighted.T @ design
                 moment += weighted.T @ self.sample.y[part]
-            self._common[linear, penalty] = np.linalg.solve(gram, moment)
+            model = np.linalg.solve(gram, moment)
+            if self.direction is not None and not self.has_right_signs(model):
+                model = signed_ridge(gram, moment, self.direction)
+            self._common[linear, penalty] = model
         return self._common[linear, penalty]
+
+    def has_right_signs(self, model: Floats) -> bool:
+        """Whether no weight of a model (n_columns, n_outputs) has the wrong sign."""
+        if self.direction is None or len(model) == 1:
+            return True
+        return bool((self.direction[:, None] * model[:-1] >= 0).all())
 
 
 def ridge_paths(
@@ -250,6 +262,11 @@ def _ridge_of_kind(
             inverse = 1 / (np.maximum(values, 0) + fit.penalty)
             shrunk = inverse[:, None] * projected[fit.common]
             models[p][leaf] += (scale[:, None] * (vectors @ shrunk)).T
+            if rows.direction is not None and not rows.has_right_signs(models[p][leaf].T):
+                weighted, penalty = design * root[:, None], fit.penalty * free
+                moment = weighted.T @ (y * root[:, None]) + penalty[:, None] * common[fit.common]
+                gram = weighted.T @ weighted + np.diag(penalty)
+                models[p][leaf] = signed_ridge(gram, moment, rows.direction).T
             if squared is None:
                 continue
             leverage = np.minimum(squared @ inverse, 1 - 1e-6)

@@ -23,7 +23,7 @@ from dtsemnet.fit.initial_trees import (
 )
 from dtsemnet.fit.settings import CLASSIFICATION, REGRESSION, Setting
 
-__all__ = ["COLUMN_LIMITS", "Plan", "TableSize", "class_plans", "regression_plans", "sparse_plans"]
+__all__ = ["COLUMN_LIMITS", "Plan", "TableSize", "class_plans", "ordered_plans", "regression_plans", "sparse_plans"]
 
 LARGE = 1_000_000
 """Numbers in a table (rows times features) above which only trees trained by gradient descent are tried."""
@@ -48,10 +48,13 @@ class Plan:
     """What it is trained with; None: it is kept as it is grown."""
     n_columns: int | None = None
     """Most columns that a split may read; None: all."""
+    splits_read_directed: bool = True
+    """Whether splits may read columns whose rise no output may follow by a fall; else only linear leaves may."""
 
     def __str__(self) -> str:
         limit = "" if self.n_columns is None else f", at most {self.n_columns} columns a split"
-        return f"{self.tree}{'' if self.setting is None else ', trained'}{limit}"
+        order = "" if self.splits_read_directed else ", monotone columns in the leaves alone"
+        return f"{self.tree}{'' if self.setting is None else ', trained'}{limit}{order}"
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,16 @@ def sparse_plans(plans: Sequence[Plan], limits: Sequence[int | None]) -> tuple[P
     return tuple(
         replace(plan, n_columns=limit) for limit in limits for plan in (plans if limit == limits[0] else likely)
     )
+
+
+def ordered_plans(plans: Sequence[Plan]) -> tuple[Plan, ...]:
+    """Plans for a regressor with linear leaves some of whose columns must not make outputs fall.
+
+    A split that reads such a column parts the answers of its leaves by a threshold. Where outputs are near linear in
+    the column it is better left to the leaves, so trees are also tried without it in their splits.
+    """
+    apart = [plan for plan in plans if not isinstance(plan.tree, CartTree | OneLeaf)]
+    return (*plans, *(replace(plan, splits_read_directed=False) for plan in apart))
 
 
 def _reads_one_column(plan: Plan) -> bool:

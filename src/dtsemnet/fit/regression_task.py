@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from dtsemnet.arrays import Array, Floats
+from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.fit.data import N_FOLDS, Sample, TrainingData
 from dtsemnet.fit.initial_trees import Grown
-from dtsemnet.fit.judging import RegressionOutcome, Verdict, judge_numbers
+from dtsemnet.fit.judging import SMALLEST_MEAN, RegressionOutcome, Verdict, answer_losses, judge_numbers
 from dtsemnet.fit.leaves import (
     CONSTANT_FITS,
     LEAF_FITS,
@@ -25,11 +25,13 @@ from dtsemnet.fit.leaves import (
     ridge_paths,
     update_leaves,
 )
-from dtsemnet.fit.plans import Plan, TableSize, regression_plans
+from dtsemnet.fit.order import isotonic, sides_of_tree, thresholds
+from dtsemnet.fit.plans import Plan, TableSize, ordered_plans, regression_plans
 from dtsemnet.fit.pruning import Costs, best_subtrees, regression_costs
 from dtsemnet.fit.settings import FitOptions, Recipe, Setting
 from dtsemnet.fit.tasks import Candidate, OurTask
-from dtsemnet.kernels.regression import LOSSES, residual_losses
+from dtsemnet.kernels.optimizer import hold
+from dtsemnet.kernels.regression import DEVIANCES
 from dtsemnet.training import Regression, RegressionParameters, Rows, Step, TreeEngine, validation_loss
 from dtsemnet.tree import Tree
 
@@ -65,10 +67,13 @@ class RegressionTask(OurTask[RegressionParameters]):
         options = options if recipe.closed_form else replace(options, refit=False)
         super().__init__(data, options, recipe, **more)
         self.problem, self.guard = problem, guard
+        # Without a choice, linear leaves alone read features with a direction: see `ordered_plans`.
+        self.splits_read_directed = not problem.linear or self.init is not None
         self._ridge_rows: deque[tuple[Sample, RidgeRows]] = deque(maxlen=N_FOLDS + 1)
 
     def dense_plans(self) -> Sequence[Plan]:
-        return regression_plans(TableSize(len(self.data.sample), self.data.n_features), self.max_depth)
+        plans = regression_plans(TableSize(len(self.data.sample), self.data.n_features), self.max_depth)
+        return ordered_plans(plans) if self.data.direction is not None and self.problem.linear else plans
 
     def given(self, grown: Grown, train: Sample) -> Tree:
         # The ridge penalty of a start needs no choice: training goes on from here, or the leaves are fitted again.
@@ -83,6 +88,8 @@ class RegressionTask(OurTask[RegressionParameters]):
         linear = verdict.leaf_fit.linear and self.problem.linear
         n_numbers = 1 + int((self.data.scaling.factor > 0).sum()) if linear else 1
         noise = verdict.mean * float(np.square(self.data.target_scale[1]).sum())
+        if self.has_log_link:  # then the loss is no variance
+            noise = float(((1 - verdict.score) * np.var(sample.y, axis=0)).sum())
         alphas = [times * n_numbers * noise / float(sample.copies.sum()) for times in prunings]
         return best_subtrees(tree, sample, alphas, regression_costs(self.data.scaling, linear=linear))
 
@@ -111,7 +118,8 @@ class RegressionTask(OurTask[RegressionParameters]):
     def initial(
         self, setting: Setting, train: Sample, rng: np.random.Generator, init: Tree | None
     ) -> RegressionParameters:
-        return RegressionParameters(self.initial_splits(rng, init), self._initial_leaves(rng, init))
+        splits = self.directed(self.initial_splits(rng, init), None, init)
+        return RegressionParameters(splits, self._initial_leaves(rng, init))
 
     def fill(
         self,
@@ -126,7 +134,7 @@ class RegressionTask(OurTask[RegressionParameters]):
         if trained is None:
             ((_, model),) = self._models(tree, train, (LeafFit(False, 1.0),), judges=False)
         else:
-            model = trained.leaves.astype(np.float64).reshape(tree.n_leaves, self.problem.n_outputs, -1)
+            model = self._in_order(tree, self._of_trained(trained), train)
         losses = self._losses(tree, [model], train, train if held is None else held)
         return Candidate(self._tree(tree, model, train), tuple(losses))
 
@@ -141,17 +149,29 @@ class RegressionTask(OurTask[RegressionParameters]):
         """Update the leaves in closed form if they have one, and widen the guard by the targets of the new rows."""
         assert self.init is not None
         sample, tree = self.data.sample, self.splits_only(trained.splits)
-        shape = tree.n_leaves, self.problem.n_outputs, -1
-        model: Floats = trained.leaves.astype(np.float64).reshape(shape)
+        model = self._of_trained(trained)
         if self.recipe.closed_form:
-            before = self._initial_leaves(np.random.default_rng(0), self.init).reshape(shape)
+            before = self._initial_leaves(np.random.default_rng(0), self.init).reshape(model.shape)
+            before = np.exp(before) if self.has_log_link else before
             model = update_leaves(tree, before, seen, self._standard(sample), self.data.scaling)
-        lower, upper = self.init.lower, self.init.upper
-        if lower is not None and upper is not None:
-            lower, upper, leaf = lower.copy(), upper.copy(), leaves_of(tree, sample)
+        guard = self.init.lower, self.init.upper
+        if self.init.lower is not None and self.init.upper is not None:
+            lower, upper, leaf = self.init.lower.copy(), self.init.upper.copy(), leaves_of(tree, sample)
             np.minimum.at(lower, leaf, sample.y)
             np.maximum.at(upper, leaf, sample.y)
-        return fold_leaves(tree, model, (lower, upper), self.data), seen + count_rows(tree, sample)
+            model = self._in_order(tree, model, sample)
+            guard = self._guard_in_order(tree, model, sample, (lower, upper))
+        return fold_leaves(tree, model, guard, self.data), seen + count_rows(tree, sample)
+
+    def _of_trained(self, trained: RegressionParameters) -> Floats:
+        """The models of the leaves that training has reached, (n_leaves, n_outputs, n_columns)."""
+        leaves: Floats = trained.leaves.astype(np.float64).reshape(self.topology.n_leaves, self.problem.n_outputs, -1)
+        return np.exp(leaves) if self.has_log_link else leaves
+
+    @property
+    def has_log_link(self) -> bool:
+        """Whether training works on logarithms of means."""
+        return self.problem.loss in DEVIANCES
 
     def _standard(self, sample: Sample) -> Sample:
         """The same rows with standardised targets."""
@@ -163,6 +183,8 @@ class RegressionTask(OurTask[RegressionParameters]):
         if init is None or init.is_classifier:
             return rng.standard_normal((n_rows, self.data.n_features + 1 if self.problem.linear else 1)) * 0.01
         offset, (_, scale) = self.data.standardise(init.value), self.data.target_scale
+        if self.has_log_link:
+            offset = np.log(np.maximum(offset, SMALLEST_MEAN))
         if not self.problem.linear:
             return offset.reshape(-1, 1)
         coef = np.zeros((*init.value.shape, self.data.n_features)) if init.coef is None else init.coef
@@ -183,35 +205,86 @@ class RegressionTask(OurTask[RegressionParameters]):
         """Fit all leaves in each of the ways: the mean squared leave-one-out error, if it judges, and the models."""
         rows = next((rows for sample, rows in self._ridge_rows if sample is train), None)
         if rows is None:
-            rows = RidgeRows(self._standard(train), self.data.scaling)
+            rows = RidgeRows(self._standard(train), self.data.scaling, self.data.direction)
             self._ridge_rows.append((train, rows))
-        return ridge_paths(tree, rows, leaf_fits, linear=self.problem.linear, judges=judges)
+        fitted = ridge_paths(tree, rows, leaf_fits, linear=self.problem.linear, judges=judges)
+        return [(loss, self._in_order(tree, model, train)) for loss, model in fitted]
+
+    def _in_order(self, tree: Tree, model: Floats, train: Sample) -> Floats:
+        """Models of the leaves whose constants are in order and whose weights have the right signs, if they must."""
+        direction = self.data.direction
+        if direction is None:
+            return model
+        model = model.copy()
+        if model.shape[2] > 1:
+            matrix = model.reshape(-1, model.shape[2])
+            hold(matrix, self.rules.of_leaves(matrix))
+        else:
+            weight = count_rows(tree, train) + 1e-3  # a leaf without rows takes what its neighbours have
+            for constant in model[:, :, 0].T:
+                constant[:] = isotonic(tree.topology, sides_of_tree(tree, direction), constant, weight)
+        return model
 
     def _outputs(self, tree: Tree, models: Sequence[Floats], train: Sample, judges: Sample) -> list[Floats]:
         """What each set of leaf models predicts, clipped to the targets of the training rows, in training units."""
-        leaf = leaves_of(tree, judges)
-        lower, upper = (self.data.standardise(bound) for bound in self._guard(tree, train))
-        ones = np.ones((len(judges), 1))
+        leaf, found = leaves_of(tree, judges), []
+        guard = self._guard(tree, train)
+        for model, product in zip(models, self._products(models, leaf, judges)):
+            ends = self._guard_in_order(tree, model, train, guard)
+            lower, upper = (self.data.standardise(bound) for bound in ends)
+            found.append(np.clip(product, lower[leaf], upper[leaf]))
+        return found
+
+    def _products(self, models: Sequence[Floats], leaf: Ints, rows: Sample) -> Iterator[Floats]:
+        """What each set of leaf models says of rows in these leaves, in training units."""
+        ones = np.ones((len(rows), 1))
         design = ones
         if self.problem.linear:
-            design = np.hstack([self.data.scaling.apply(judges, np.float64, far="keep"), ones])
+            design = np.hstack([self.data.scaling.apply(rows, np.float64, far="keep"), ones])
         # A constant model is its last column alone.
-        products = (np.einsum("nc,noc->no", design[:, -model.shape[2] :], model[leaf]) for model in models)
-        return [np.clip(product, lower[leaf], upper[leaf]) for product in products]
+        return (np.einsum("nc,noc->no", design[:, -model.shape[2] :], model[leaf]) for model in models)
 
     def _losses(self, tree: Tree, models: Sequence[Floats], train: Sample, judges: Sample) -> list[float]:
         """Loss of each set of leaf models on the rows to judge by."""
         target, losses = self.data.standardise(judges.y), []
         for output in self._outputs(tree, models, train, judges):
-            loss = residual_losses(output - target, LOSSES[self.problem.loss], self.problem.parameter)
-            losses.append(float(np.average(loss.mean(axis=1), weights=judges.weight)))
+            loss = answer_losses(output, target, self.problem.loss, self.problem.parameter)
+            losses.append(float(np.average(loss, weights=judges.weight)))
         return losses
 
     def _guard(self, tree: Tree, train: Sample) -> tuple[Floats, Floats]:
         return guard_of(leaves_of(tree, train), train.y, tree.n_leaves)
 
+    def _guard_in_order(
+        self, tree: Tree, model: Floats, train: Sample, guard: tuple[Floats, Floats]
+    ) -> tuple[Floats, Floats]:
+        """A guard that puts the answers of leaf models in order if they must be; the given one if not.
+
+        A mean of counts is never held to the largest count of its leaf: that may be 0.
+        """
+        direction = self.data.direction
+        if direction is None and not self.has_log_link:
+            return guard
+        lower, upper = guard
+        center, scale = self.data.target_scale
+        if model.shape[2] == 1:  # constants are in order already
+            value = model[:, :, 0] * scale + center
+            return np.minimum(lower, value), np.maximum(upper, value)
+        assert direction is not None
+        side = sides_of_tree(tree, direction)
+        if not side.any():
+            return guard
+        leaf = leaves_of(tree, train)
+        (product,) = self._products([model], leaf, train)
+        answer = np.clip(product * scale + center, lower[leaf], upper[leaf])
+        ends = [thresholds(tree.topology, side, leaf, column, train.weight) for column in answer.T]
+        low, high = (np.column_stack(bounds) for bounds in zip(*ends))
+        return np.clip(lower, low, high), np.clip(upper, low, high)
+
     def _tree(self, tree: Tree, model: Floats, train: Sample) -> Tree:
-        return fold_leaves(tree, model, self._guard(tree, train) if self.guard else (None, None), self.data)
+        if not self.guard:
+            return fold_leaves(tree, model, (None, None), self.data)
+        return fold_leaves(tree, model, self._guard_in_order(tree, model, train, self._guard(tree, train)), self.data)
 
 
 def fold_leaves(tree: Tree, model: Floats, guard: tuple[Floats | None, Floats | None], data: TrainingData) -> Tree:

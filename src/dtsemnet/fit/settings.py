@@ -19,12 +19,14 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
+from dtsemnet.kernels.regression import DEVIANCES
 from dtsemnet.training import ALL, Cosine, Decay, Geometric, Linear, Phase, algorithm_1
 
 __all__ = [
     "ANNEALED_SHARE",
     "CLASSIFICATION",
     "CLASSIFICATION_RECIPES",
+    "HAVE_MEANS",
     "LAST_Q",
     "OVERRIDES",
     "REGRESSION",
@@ -43,6 +45,8 @@ ANNEALED_SHARE = 0.7
 """Share of a classifier's training after which the temperature is 0 and the tree itself is trained."""
 SHRINKING_SHARE = 0.3
 """Share of the training after which each split has as few columns as it may have at the end."""
+HAVE_MEANS = ("squared_error", *DEVIANCES)
+"""Losses whose best constant is the mean of the targets."""
 LAST_Q = 0.7
 """Last exponent of the bounded classification loss."""
 
@@ -208,9 +212,9 @@ ANNEALED_WITHOUT_CLOSED_FORM = Recipe(REGRESSION, _annealed_splits_then_leaves)
 
 
 def regression_recipe(training: str, loss: str) -> Recipe:
-    """The recipe of a regressor; only the squared error has leaves in closed form."""
+    """The recipe of a regressor; only means have a closed form: the squared error, and the deviances."""
     recipe = REGRESSION_RECIPES[training]
-    return ANNEALED_WITHOUT_CLOSED_FORM if recipe.closed_form and loss != "squared_error" else recipe
+    return ANNEALED_WITHOUT_CLOSED_FORM if recipe.closed_form and loss not in HAVE_MEANS else recipe
 
 
 def n_epochs_for(n_rows: int, batch_size: int, most: int, fewest: int) -> int:

@@ -20,12 +20,13 @@ from typing import Any, Generic, Self, TypeAlias, TypeVar
 
 import numpy as np
 
-from dtsemnet.arrays import Array, Floats
+from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.fit.conformal import CrossFit
 from dtsemnet.fit.data import Sample, TrainingData
 from dtsemnet.fit.initial_trees import Grown, RandomTree
 from dtsemnet.fit.judging import Verdict, simplest_of_best, sparsest_of_best
 from dtsemnet.fit.leaves import LeafFit
+from dtsemnet.fit.order import one_sided
 from dtsemnet.fit.plans import COLUMN_LIMITS, Plan, sparse_plans
 from dtsemnet.fit.pruning import Costs, Limits, pruned
 from dtsemnet.fit.settings import FitOptions, Recipe, Setting, with_fewer_columns
@@ -43,7 +44,7 @@ from dtsemnet.training import (
     Rows,
     cpu_engine,
 )
-from dtsemnet.training.columns import free_features
+from dtsemnet.training.columns import Rules
 from dtsemnet.tree import MarginProbability, Topology, Tree
 
 __all__ = ["Candidate", "OurTask", "Task", "Watch"]
@@ -209,8 +210,13 @@ class Task(ABC, Generic[S, P]):
             make = partial(torch_engine, device=o.device or "cpu")
         return make(
             self.problem, self.topology, rows, parameters, batch_size=o.batch_size, penalties=penalties,
-            column=self.data.column,
+            rules=self.rules,
         )  # fmt: skip
+
+    @property
+    def rules(self) -> Rules:
+        """What the weights of splits and leaves may be."""
+        return Rules(self.data.column, direction=self.data.direction)
 
     def splits_only(self, splits: Floats) -> Tree:
         """A tree with these splits, folded to raw inputs, and empty leaves."""
@@ -239,7 +245,7 @@ class OurTask(Task[Setting, P]):
         super().__init__(data, options, Topology.complete(depth) if init is None else init.topology, init)
         self.recipe, self.overrides, self.max_depth = recipe, overrides or {}, max_depth
         settings = self.starts() if init is None else tuple(setting.warm() for setting in self.starts())
-        self.n_columns = options.max_split_features
+        self.n_columns, self.splits_read_directed = options.max_split_features, True
         self.settings = tuple(self._with_columns(setting).override(**self.overrides) for setting in settings)
 
     def starts(self) -> tuple[Setting, ...]:
@@ -288,22 +294,33 @@ class OurTask(Task[Setting, P]):
         n_all = int(self.data.column.max()) + 1
         return replace(setting, columns=(n_all, min(self.n_columns, n_all)))
 
+    @property
+    def rules(self) -> Rules:
+        return replace(super().rules, splits_read_directed=self.splits_read_directed)
+
     def splits_only(self, splits: Floats) -> Tree:
-        """The splits with their empty leaves; if a training was cut short, columns beyond the limit are left out."""
-        if self.n_columns is not None:
-            splits = splits.copy()
-            hold(splits, free_features(splits, self.data.column, self.n_columns))
-        return super().splits_only(splits)
+        """The splits with their empty leaves; what breaks a rule is left out, as in a training that was cut short."""
+        return super().splits_only(self._within_rules(splits))
+
+    def _within_rules(self, splits: Floats, side: Ints | None = None) -> Floats:
+        """Splits without the weights that break a rule."""
+        splits = splits.copy()
+        hold(splits, self.rules.of_splits(splits, ALL if self.n_columns is None else self.n_columns, side))
+        return splits
 
     def within_limits(self, init: Tree) -> Tree:
         """The given tree as a candidate: as it is, or if its splits read too many columns the nearest one on fewer."""
-        if self.n_columns is None:
+        if self.n_columns is None and self.data.direction is None:
             return init
-        limit, scaling, sample = ColumnLimit(self.n_columns, self.data.column), self.data.scaling, self.data.sample
-        if limit.keeps(np.column_stack([init.weight, init.bias])):
+        scaling, sample = self.data.scaling, self.data.sample
+        planes = given = scaling.unfold(init.weight, init.bias)
+        if self.n_columns is not None:
+            limit = ColumnLimit(self.n_columns, self.data.column)
+            planes = sparse_planes(given, scaling.apply(sample, np.float64), sample.weight, limit)
+        planes = self._within_rules(planes)
+        if (planes == given).all():
             return init
-        given = scaling.unfold(init.weight, init.bias)
-        weight, bias = scaling.fold(sparse_planes(given, scaling.apply(sample, np.float64), sample.weight, limit))
+        weight, bias = scaling.fold(planes)
         return init.replace(weight=weight, bias=bias)
 
     def choose(self, verdicts: Sequence[Verdict]) -> int:
@@ -327,6 +344,19 @@ class OurTask(Task[Setting, P]):
             splits[:, :-1] *= scaling.factor > 0
         return splits
 
+    def directed(self, splits: Floats, side: Ints | None, init: Tree | None) -> Floats:
+        """Initial splits whose features with a direction push to the given sides; None: to any one side.
+
+        Random weights that push to the other side are turned, those of a given tree left out.
+        """
+        direction = self.data.direction
+        if direction is None:
+            return splits
+        if init is None:
+            turned = np.abs(splits[:, :-1]) * np.outer(np.ones(len(splits)) if side is None else side, direction)
+            splits = np.column_stack([np.where(direction == 0, splits[:, :-1], turned), splits[:, -1]])
+        return self._within_rules(splits, side)
+
     @property
     def chooses(self) -> bool:
         """Whether trees of several shapes are compared: not if the user fixed the course of the training."""
@@ -342,7 +372,7 @@ class OurTask(Task[Setting, P]):
         ``X`` are the rows that the tree was grown from, in training coordinates.
         """
         task = copy.copy(self)
-        task.n_columns = plan.n_columns
+        task.n_columns, task.splits_read_directed = plan.n_columns, plan.splits_read_directed
         if grown is None:
             assert isinstance(plan.tree, RandomTree)
             _check_memory(2**plan.tree.depth - 1, self.data.n_features)
@@ -352,6 +382,15 @@ class OurTask(Task[Setting, P]):
         if plan.setting is None or not len(grown.splits):
             return task, None, task.splits_only(grown.splits)  # its leaves are fitted when it is judged
         return task, task.adapted(plan.setting).warm(), task.given(grown.unit_scores(X), train)
+
+    def grow(self, plan: Plan, rows: Rows, rng: np.random.Generator) -> Grown | None:
+        """Grow the tree of a plan from rows in training coordinates; None if it is random."""
+        direction = self.data.direction
+        grown = plan.tree.grow(rows, rng, self.limit_of(plan), direction)
+        if grown is None or direction is None:
+            return grown
+        target = rows.y.reshape(len(rows.y), -1).mean(axis=1, dtype=np.float64)
+        return one_sided(grown, rows.X, target, rows.weight.astype(np.float64), direction)
 
     def adapted(self, setting: Setting | None) -> Setting:
         """A setting of a plan, for the depth of this task and with what the user gave."""

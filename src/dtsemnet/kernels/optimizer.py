@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dtsemnet.arrays import Bools, Floats
+from dtsemnet.arrays import Floats, Ints
 from dtsemnet.kernels._numba import kernel
 
 __all__ = ["Moments", "adam", "clip_scale", "hold"]
@@ -67,13 +67,18 @@ def adam(
 
 
 @kernel
-def hold(value: Floats, is_free: Bools) -> None:
-    """Set the entries of a matrix that are not free to zero, in place; a mask without rows leaves all of them free."""
+def hold(value: Floats, allowed: Ints) -> None:
+    """Set the entries of a matrix that are not what they may be to zero, in place.
+
+    ``allowed`` says of each entry whether it may be positive (1), negative (2), both (3) or neither (0); a matrix
+    without rows allows all.
+    """
     zero = value.dtype.type(0)
-    for i in range(len(is_free)):
-        p, free = value[i], is_free[i]
-        for j in range(len(free)):
-            p[j] = p[j] if free[j] else zero
+    for i in range(len(allowed)):
+        p, signs = value[i], allowed[i]
+        for j in range(len(signs)):
+            keeps = signs[j] != 0 and not (signs[j] == 1 and p[j] < zero) and not (signs[j] == 2 and p[j] > zero)
+            p[j] = p[j] if keeps else zero
 
 
 @kernel

@@ -11,6 +11,9 @@ is zero. The straight-through estimator predicts with the leaf reached and takes
 ``dz`` from the softmax over all leaves. Augmented samples train each sample's
 first and second choice on the target, each by itself.
 
+Three losses are deviances of counts, sizes and costs. Their prediction is the logarithm of a mean (the log link), which
+is positive whatever the leaves hold; a softmax mixes logarithms.
+
 ``leaves`` holds one row per leaf and output, (leaves * outputs, features + 1)
 for linear leaves or (leaves * outputs, 1) for constant ones.
 """
@@ -27,15 +30,16 @@ from dtsemnet.kernels.logits import best_leaves, leaf_logits, split_gradients
 from dtsemnet.kernels.rows import BLOCK, Rows, gather, new_batch
 
 __all__ = [
+    "DEVIANCES",
     "LOSSES",
     "SELECTORS",
     "LossName",
     "RegressionLoss",
     "SelectorName",
+    "losses_of",
     "regression_forward",
     "regression_gradients",
     "regression_loss",
-    "residual_losses",
     "selected_loss",
 ]
 
@@ -44,10 +48,12 @@ SelectorName = Literal["top_k", "straight_through", "augmented"]
 SELECTORS = {name: number for number, name in enumerate(get_args(SelectorName))}
 TOP_K, STRAIGHT_THROUGH, AUGMENTED = SELECTORS.values()
 
-LossName = Literal["squared_error", "absolute_error", "huber", "quantile"]
+LossName = Literal["squared_error", "absolute_error", "huber", "quantile", "poisson", "gamma", "tweedie"]
 """The losses, by scikit-learn's names. A new one needs a branch in ``_loss`` and a line in ``training/torch.py``."""
 LOSSES = {name: number for number, name in enumerate(get_args(LossName))}
-SQUARED_ERROR, ABSOLUTE_ERROR, HUBER, QUANTILE = LOSSES.values()
+SQUARED_ERROR, ABSOLUTE_ERROR, HUBER, QUANTILE, POISSON, GAMMA, TWEEDIE = LOSSES.values()
+DEVIANCES: tuple[LossName, ...] = ("poisson", "gamma", "tweedie")
+"""Losses whose prediction is the logarithm of a mean."""
 
 
 class RegressionLoss(NamedTuple):
@@ -200,26 +206,39 @@ def _derive(prediction: Floats, y: Floats, weight: Floats, loss: int, parameter:
     total, per_output = 0.0, prediction.dtype.type(1 / n_outputs)
     for o in range(n_outputs):
         for b in range(n_samples):
-            value, slope = _loss(prediction[o, b] - y[b, o], loss, prediction.dtype.type(parameter))
+            value, slope = _loss(prediction[o, b], y[b, o], loss, prediction.dtype.type(parameter))
             total += weight[b] * value * per_output
             prediction[o, b] = weight[b] * slope * per_output
     return total
 
 
 @kernel
-def residual_losses(residual: Floats, loss: int, parameter: float) -> Floats:
-    """Compute the loss of each residual of a matrix."""
-    value = np.empty_like(residual)
-    for i in range(residual.shape[0]):
-        for o in range(residual.shape[1]):
-            value[i, o] = _loss(residual[i, o], loss, residual.dtype.type(parameter))[0]
+def losses_of(prediction: Floats, y: Floats, loss: int, parameter: float) -> Floats:
+    """Compute the loss of each prediction of a matrix, given the targets."""
+    value = np.empty_like(prediction)
+    for i in range(prediction.shape[0]):
+        for o in range(prediction.shape[1]):
+            value[i, o] = _loss(prediction[i, o], y[i, o], loss, prediction.dtype.type(parameter))[0]
     return value
 
 
 @kernel
-def _loss(residual: Any, loss: int, parameter: Any) -> Any:
-    """Loss of one residual (prediction less target) and its derivative."""
+def _loss(prediction: Any, y: Any, loss: int, parameter: Any) -> Any:
+    """Loss of one prediction and its derivative.
+
+    Deviances are halved, and a part is left out that depends on the target alone.
+    """
+    residual = prediction - y
     zero, one, two = residual * 0, parameter * 0 + 1, parameter * 0 + 2
+    if loss == POISSON:
+        mean = exp(prediction)
+        return mean - y * prediction, mean - y
+    if loss == GAMMA:
+        ratio = y * exp(-prediction)
+        return ratio + prediction, one - ratio
+    if loss == TWEEDIE:
+        first, second = y * exp((one - parameter) * prediction), exp((two - parameter) * prediction)
+        return first / (parameter - one) + second / (two - parameter), second - first
     size = abs(residual)
     sign = one if residual > 0 else (-one if residual < 0 else zero)
     if loss == SQUARED_ERROR:
@@ -279,7 +298,7 @@ def _augmented_loss(logit: Floats, output: Floats, y: Floats, weight: Floats, lo
         for b in range(n_samples):
             for o in range(n_outputs):
                 row = index[r, b] * n_outputs + o
-                value, derivative = _loss(output[row, b] - y[b, o], loss, output.dtype.type(parameter))
+                value, derivative = _loss(output[row, b], y[b, o], loss, output.dtype.type(parameter))
                 total += weight[b] * value * part
                 slope[row, b] = weight[b] * derivative * part
     for row in range(len(output)):

@@ -16,14 +16,14 @@ import numpy as np
 # Loaded before any limit on threads is set: kernels call this BLAS, and a limit reaches only what is loaded.
 import scipy.linalg.cython_blas  # noqa: F401
 
-from dtsemnet.arrays import Array, Bools, Floats, Ints
+from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.kernels import kernel
 from dtsemnet.kernels.classification import ClassLoss, classification_gradients, classification_loss
 from dtsemnet.kernels.logits import reached
 from dtsemnet.kernels.optimizer import Moments, adam, clip_scale, hold
 from dtsemnet.kernels.regression import LOSSES, SELECTORS, RegressionLoss, regression_gradients, regression_loss
 from dtsemnet.kernels.rows import gather, new_batch
-from dtsemnet.training.columns import free_features
+from dtsemnet.training.columns import Rules, sides_of_classes
 from dtsemnet.training.engine import (
     Classification,
     ClassParameters,
@@ -60,7 +60,7 @@ def classification_epoch(
     children: Ints,
     leaf_class: Ints,
     splits: Moments,
-    is_free: Bools,
+    allowed: Ints,
     n_steps: int,
     loss: ClassLoss,
     rates: Rates,
@@ -81,7 +81,7 @@ def classification_epoch(
         taken += 1
         scale = clip_scale((gradient,), rates.clip)
         adam(splits, gradient, n_steps + taken, rates.splits, rates.weight_decay, rates.l1, scale)
-        hold(splits.value, is_free)
+        hold(splits.value, allowed)
     return total, taken
 
 
@@ -93,7 +93,8 @@ def regression_epoch(
     children: Ints,
     splits: Moments,
     leaves: Moments,
-    is_free: Bools,
+    allowed: Ints,
+    allowed_in_leaves: Ints,
     n_steps: int,
     loss: RegressionLoss,
     rates: Rates,
@@ -115,9 +116,10 @@ def regression_epoch(
         scale = clip_scale((split_gradient, leaf_gradient), rates.clip)
         if rates.splits > 0:
             adam(splits, split_gradient, n_steps + taken, rates.splits, rates.weight_decay, rates.l1, scale)
-            hold(splits.value, is_free)
+            hold(splits.value, allowed)
         if rates.leaves > 0:
             adam(leaves, leaf_gradient, n_steps + taken, rates.leaves, 0.0, 0.0, scale)
+            hold(leaves.value, allowed_in_leaves)
     return total, taken
 
 
@@ -174,12 +176,12 @@ class _CpuEngine(CompiledEngine):
     """What both problems share beyond that: penalties, and the splits of a tree."""
 
     def __init__(
-        self, topology: Topology, rows: Rows, batch_size: int, penalties: Penalties, column: Ints | None = None,
+        self, topology: Topology, rows: Rows, batch_size: int, penalties: Penalties, rules: Rules | None = None,
         **parameters: Floats,
     ) -> None:  # fmt: skip
         super().__init__(rows, topology, batch_size, **parameters)
         self.penalties, self.children = penalties, topology.children
-        self.column = np.arange(rows.X.shape[1]) if column is None else column
+        self.rules = Rules(np.arange(rows.X.shape[1])) if rules is None else rules
         self.splits = self.trained["splits"]
 
     def reached(self, X: Floats) -> Ints:
@@ -188,11 +190,15 @@ class _CpuEngine(CompiledEngine):
     def digest(self) -> bytes:
         return digest(self.rows, self.batch_size, self.penalties)
 
-    def limit_columns(self, step: Step) -> Bools:
-        """Leave each split its columns of an epoch, and return the mask that holds the others at zero."""
-        is_free = free_features(self.splits.value, self.column, step.n_columns)
-        hold(self.splits.value, is_free)
-        return is_free
+    def keep_rules(self, step: Step) -> Ints:
+        """Make the splits keep the rules of an epoch, and return what their weights may be."""
+        allowed = self.rules.of_splits(self.splits.value, step.n_columns, self.sides())
+        hold(self.splits.value, allowed)
+        return allowed
+
+    def sides(self) -> Ints | None:
+        """The side of each split to which features with a direction may push; None: where they push already."""
+        return None
 
     def rates(self, step: Step) -> Rates:
         """Learning rates and penalties of one epoch."""
@@ -216,7 +222,7 @@ class CpuClassification(_CpuEngine):
         loss, rates, n_steps = self.settings(step), self.rates(step), self.n_steps
         total, taken = classification_epoch(
             self.rows, order, self.batch_size, self.children, self.leaf_class, self.splits,
-            self.limit_columns(step), n_steps, loss, rates,
+            self.keep_rules(step), n_steps, loss, rates,
         )  # fmt: skip
         self._count(total, taken, order)
         return total / self._weight_of(order)
@@ -230,6 +236,12 @@ class CpuClassification(_CpuEngine):
 
     def assign(self, leaf_class: Ints) -> None:
         self.leaf_class[...] = leaf_class
+
+    def sides(self) -> Ints | None:
+        direction = self.rules.direction
+        if direction is None:
+            return None
+        return sides_of_classes(self.topology, self.leaf_class, self.splits.value, direction)
 
     def settings(self, step: Step) -> ClassLoss:
         """Settings of the loss in one epoch."""
@@ -250,9 +262,11 @@ class CpuRegression(_CpuEngine):
 
     def run_epoch(self, order: Ints, step: Step) -> float:
         loss, rates, n_steps = self.settings(step), self.rates(step), self.n_steps
+        in_leaves = self.rules.of_leaves(self.leaves.value)
+        hold(self.leaves.value, in_leaves)
         total, taken = regression_epoch(
             self.rows, order, self.batch_size, self.children, self.splits, self.leaves,
-            self.limit_columns(step), n_steps, loss, rates,
+            self.keep_rules(step), in_leaves, n_steps, loss, rates,
         )  # fmt: skip
         self._count(total, taken, order)
         return total / self._weight_of(order)
@@ -281,7 +295,7 @@ def cpu_engine(
     *,
     batch_size: int = 128,
     penalties: Penalties | None = None,
-    column: Ints | None = None,
+    rules: Rules | None = None,
 ) -> CpuClassification | CpuRegression:
     """Make the compiled engine for a problem.
 
@@ -298,12 +312,12 @@ def cpu_engine(
         Rows per step of the optimizer.
     penalties : Penalties, optional
         Weight decay, L1 penalty and limit of the gradient; none by default.
-    column : array of int, shape (n_features,), optional
-        Number of the column that each feature comes from; by default each is a column of its own.
+    rules : Rules, optional
+        What the weights of splits and leaves may be; by default anything, and each feature is a column of its own.
     """
     make: Any = CpuClassification if isinstance(problem, Classification) else CpuRegression
     return make(
-        problem, topology, rows, parameters, batch_size=batch_size, penalties=penalties or Penalties(), column=column
+        problem, topology, rows, parameters, batch_size=batch_size, penalties=penalties or Penalties(), rules=rules
     )
 
 

@@ -59,7 +59,7 @@ class Regression:
     linear: bool = True
     loss: LossName = "squared_error"
     parameter: float = 0.0
-    """The residual from which Huber's loss is linear, or the quantile."""
+    """The residual from which Huber's loss is linear, the quantile, or the power of Tweedie's deviance."""
 
 
 Problem = Classification | Regression

@@ -30,7 +30,7 @@ from dtsemnet.nn import (
     TopK,
 )
 from dtsemnet.nn.heads import Head
-from dtsemnet.training.columns import free_features
+from dtsemnet.training.columns import Rules, sides_of_classes
 from dtsemnet.training.engine import (
     Classification,
     ClassParameters,
@@ -50,13 +50,18 @@ __all__ = ["TorchClassification", "TorchRegression", "check_device", "torch_engi
 
 BLOCK = 4096
 """Rows that are evaluated at a time."""
-LOSSES: dict[LossName, Callable[[Tensor, float], Tensor]] = {
-    "squared_error": lambda residual, _: residual.square(),
-    "absolute_error": lambda residual, _: residual.abs(),
-    "huber": lambda r, delta: torch.where(r.abs() <= delta, r.square() / 2, delta * (r.abs() - delta / 2)),
-    "quantile": lambda residual, q: torch.maximum((1 - q) * residual, -q * residual),
+LOSSES: dict[LossName, Callable[[Tensor, Tensor, float], Tensor]] = {
+    "squared_error": lambda f, y, _: (f - y).square(),
+    "absolute_error": lambda f, y, _: (f - y).abs(),
+    "huber": lambda f, y, delta: torch.where(
+        (f - y).abs() <= delta, (f - y).square() / 2, delta * ((f - y).abs() - delta / 2)
+    ),
+    "quantile": lambda f, y, q: torch.maximum((1 - q) * (f - y), -q * (f - y)),
+    "poisson": lambda f, y, _: f.exp() - y * f,
+    "gamma": lambda f, y, _: y * (-f).exp() + f,
+    "tweedie": lambda f, y, p: y * ((1 - p) * f).exp() / (p - 1) + ((2 - p) * f).exp() / (2 - p),
 }
-"""Loss of residuals, given the parameter of the loss."""
+"""Loss of predictions, given the targets and the parameter of the loss."""
 
 
 class _Tensors(NamedTuple):
@@ -82,11 +87,11 @@ class _TorchEngine(ABC):
         *,
         batch_size: int,
         penalties: Penalties,
-        column: Ints | None,
+        rules: Rules | None,
         device: str | torch.device,
     ) -> None:
         self.topology, self.batch_size, self.penalties = topology, batch_size, penalties
-        self.column = np.arange(rows.X.shape[1]) if column is None else column
+        self.rules = Rules(np.arange(rows.X.shape[1])) if rules is None else rules
         self.device, self.dtype = torch.device(device), torch.from_numpy(rows.X[:0]).dtype
         self.rows = self._tensors(rows)
         planes = self._tensor(splits)
@@ -111,7 +116,8 @@ class _TorchEngine(ABC):
         self._prepare(step)
         for group, rate in zip(self.optimizer.param_groups, (step.learning_rate, step.rate_of_leaves)):
             group["lr"] = rate
-        held = self._limit_columns(step.n_columns)
+        held = self._held(step.n_columns)
+        self._hold(held)
         index = torch.as_tensor(np.asarray(order), device=self.device)
         total = 0.0
         for taken, batch in enumerate(torch.split(index, self.batch_size)):
@@ -123,17 +129,24 @@ class _TorchEngine(ABC):
             self._hold(held)
         return total / float(self.rows.weight[index].double().sum())
 
-    def _limit_columns(self, n_columns: int) -> Tensor | None:
-        """Leave each split its columns of an epoch; the weights to hold at zero, or None if all are free."""
-        is_free = free_features(self._split_matrix(), self.column, n_columns)
-        held = torch.as_tensor(~is_free[:, :-1], device=self.device) if len(is_free) else None
-        self._hold(held)
-        return held
+    def _held(self, n_columns: int) -> list[tuple[Tensor, Tensor, Tensor]]:
+        """Parameters that keep rules in an epoch, with the masks of those that must not be positive, or negative."""
+        allowed = self.rules.of_splits(self._split_matrix(), n_columns, self._sides())
+        return [self._masks(self.splits.weight, allowed[:, :-1])] if len(allowed) else []
 
-    def _hold(self, held: Tensor | None) -> None:
-        if held is not None:
-            with torch.no_grad():
-                self.splits.weight.masked_fill_(held, 0.0)
+    def _sides(self) -> Ints | None:
+        """The side of each split to which features with a direction may push; None: where they push already."""
+        return None
+
+    def _masks(self, parameter: Tensor, allowed: Ints) -> tuple[Tensor, Tensor, Tensor]:
+        signs = torch.as_tensor(allowed, device=self.device).reshape(parameter.shape)
+        return parameter, (signs & 1) == 0, (signs & 2) == 0
+
+    def _hold(self, held: list[tuple[Tensor, Tensor, Tensor]]) -> None:
+        with torch.no_grad():
+            for parameter, not_positive, not_negative in held:
+                wrong = (not_positive & (parameter > 0)) | (not_negative & (parameter < 0))
+                parameter.masked_fill_(wrong | (not_positive & not_negative), 0.0)
 
     def _backward(self, rows: _Tensors) -> float:
         """Leave the gradient of the mean loss in the parameters; return the sum of the losses."""
@@ -230,6 +243,12 @@ class TorchClassification(_TorchEngine):
     def parameters(self) -> ClassParameters:
         return ClassParameters(self._split_matrix(), _array(self.head.leaf_class))
 
+    def _sides(self) -> Ints | None:
+        direction = self.rules.direction
+        if direction is None:
+            return None
+        return sides_of_classes(self.topology, _array(self.head.leaf_class), self._split_matrix(), direction)
+
     def assign(self, leaf_class: Ints) -> None:
         temperature = self.head.temperature
         self.head = ClassMaxPool(np.array(leaf_class), self.problem.n_classes, temperature=temperature)
@@ -256,15 +275,22 @@ class TorchRegression(_TorchEngine):
         self.network.selector = StraightThrough(temperature) if through else TopK(step.k, temperature)
         self.augmented = step.selector == "augmented"
 
+    def _held(self, n_columns: int) -> list[tuple[Tensor, Tensor, Tensor]]:
+        held = super()._held(n_columns)
+        allowed = self.rules.of_leaves(self.parameters().leaves)
+        if len(allowed) and isinstance(self.head, LinearLeaves):
+            held.append(self._masks(self.head.coef, allowed[:, :-1]))
+        return held
+
     def _losses(self, rows: _Tensors) -> Tensor:
         if self.augmented:
             choices = _first_and_second(self.network.leaf_logits(rows.X).detach())
-            losses = [self._loss(self.head(choice, rows.X) - rows.y) for choice in choices]
+            losses = [self._loss(self.head(choice, rows.X), rows.y) for choice in choices]
             return torch.stack(losses).mean(dim=0)
-        return self._loss(self.network(rows.X) - rows.y)
+        return self._loss(self.network(rows.X), rows.y)
 
-    def _loss(self, residual: Tensor) -> Tensor:
-        return LOSSES[self.problem.loss](residual, self.problem.parameter).mean(dim=1)
+    def _loss(self, prediction: Tensor, y: Tensor) -> Tensor:
+        return LOSSES[self.problem.loss](prediction, y, self.problem.parameter).mean(dim=1)
 
     def parameters(self) -> RegressionParameters:
         leaves = _array(self.head.value).reshape(-1, 1)
@@ -281,7 +307,7 @@ def torch_engine(
     *,
     batch_size: int = 128,
     penalties: Penalties | None = None,
-    column: Ints | None = None,
+    rules: Rules | None = None,
     device: str | torch.device = "cpu",
 ) -> TorchClassification | TorchRegression:
     """Make the torch engine for a problem.
@@ -291,7 +317,7 @@ def torch_engine(
     make: Any = TorchClassification if isinstance(problem, Classification) else TorchRegression
     penalties = penalties or Penalties()
     return make(
-        problem, topology, rows, parameters, batch_size=batch_size, penalties=penalties, column=column, device=device
+        problem, topology, rows, parameters, batch_size=batch_size, penalties=penalties, rules=rules, device=device
     )
 
 

@@ -134,6 +134,11 @@ def _shape(name: str, stem: str, *, classes: bool = True, numbers: bool = True) 
     return Method(name, classifier, regressor, reads_frames=True)
 
 
+def _ordered(name: str, stem: str) -> Method:
+    path = f"dtsemnet_paper.bench.ordered:{stem}"
+    return Method(name, f"{path}Classifier", f"{path}Regressor", reads_frames=True)
+
+
 def _search(name: str, stem: str) -> Method:
     path = f"dtsemnet_paper.bench.searches:{stem}"
     return Method(name, f"{path}_classifier", f"{path}_regressor")
@@ -157,6 +162,10 @@ for _method in (
     # The default with splits on few columns.
     _ours("dtsemnet-sparse", sparsity="auto"),
     _ours("dtsemnet-two", max_split_features=2),
+    # Methods that keep the order that a table asks for.
+    _ordered("dtsemnet-monotone", "Proved"),
+    _ordered("cart-monotone", "OrderedCART"),
+    _ordered("boosting-monotone", "OrderedBoosting"),
     # The default with one ingredient left out.
     _shape("default-random", "Random"),
     _shape("default-no-cart", "NoCart"),
