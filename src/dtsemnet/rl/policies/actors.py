@@ -15,7 +15,8 @@ import torch
 from torch import Tensor, nn
 
 from dtsemnet.nn import ClassMaxPool, DTSemNet, decode
-from dtsemnet.tree import Tree
+from dtsemnet.rl.policies.warm_start import discrete_network
+from dtsemnet.tree import Model, Tree
 
 __all__ = ["DealtPool", "DiscreteActor", "TreeActor"]
 
@@ -85,6 +86,8 @@ class TreeActor(DiscreteActor):
     pooling : float, default=0.0
         With a temperature ``t > 0`` the logit of an action is ``t * logsumexp(z / t)`` over its
         leaves, which tends to the maximum as ``t`` falls to 0. :class:`AnnealPooling` lowers it.
+    init : Tree or Model, optional
+        Tree to start from, in place of a complete one; see :mod:`~dtsemnet.rl.policies.warm_start`.
 
     Examples
     --------
@@ -97,14 +100,24 @@ class TreeActor(DiscreteActor):
     """
 
     def __init__(
-        self, n_features: int, n_actions: int, *, max_depth: int = 4, ortho_init: bool = True, pooling: float = 0.0
+        self,
+        n_features: int,
+        n_actions: int,
+        *,
+        max_depth: int = 4,
+        ortho_init: bool = True,
+        pooling: float = 0.0,
+        init: Tree | Model | None = None,
     ) -> None:
         super().__init__()
-        check_depth(max_depth, n_actions)
-        self.net = DTSemNet.classifier(n_features, n_actions, max_depth)
-        self.net.head = DealtPool(self.net.topology.n_leaves, n_actions)
-        if ortho_init:
-            nn.init.orthogonal_(self.net.splits.get_parameter("weight"))
+        if init is None:
+            check_depth(max_depth, n_actions)
+            self.net = DTSemNet.classifier(n_features, n_actions, max_depth)
+            self.net.head = DealtPool(self.net.topology.n_leaves, n_actions)
+            if ortho_init:
+                nn.init.orthogonal_(self.net.splits.get_parameter("weight"))
+        else:
+            self.net = discrete_network(init, n_features, n_actions)
         self.pooling = pooling
 
     @property

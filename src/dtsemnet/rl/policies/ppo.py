@@ -18,6 +18,7 @@ from torch import Tensor
 
 from dtsemnet.rl.policies.actors import DiscreteActor, TreeActor
 from dtsemnet.rl.spaces import check_observations
+from dtsemnet.tree import Model, Tree
 
 __all__ = ["ActorPolicy", "TreePolicy", "critic_layers"]
 
@@ -107,6 +108,9 @@ class TreePolicy(ActorPolicy):
         starts at 1 and :class:`AnnealPooling` lowers it to 0.
     ortho_init : bool, default=True
         Start actor and critic from orthogonal weights.
+    init : Tree or Model, optional
+        Tree that the actor starts from, of any shape, instead of a complete one of ``max_depth``; its classes are the
+        actions. A model's tree reads what the encoder gives: observe through the same ``VecNormalize``.
     **kwargs
         Options of :class:`ActorPolicy`: ``net_arch``, the layers of the critic, and those of ``ActorCriticPolicy``.
 
@@ -121,9 +125,15 @@ class TreePolicy(ActorPolicy):
     actor_class = TreeActor
 
     def __init__(
-        self, *args: Any, max_depth: int = 4, pooling: float = 0.0, ortho_init: bool = True, **kwargs: Any
+        self,
+        *args: Any,
+        max_depth: int = 4,
+        pooling: float = 0.0,
+        ortho_init: bool = True,
+        init: Tree | Model | None = None,
+        **kwargs: Any,
     ) -> None:
-        actor_kwargs = {"max_depth": max_depth, "pooling": pooling, "ortho_init": ortho_init}
+        actor_kwargs = {"max_depth": max_depth, "pooling": pooling, "ortho_init": ortho_init, "init": init}
         super().__init__(*args, actor_kwargs=actor_kwargs, ortho_init=ortho_init, **kwargs)
 
     def _get_constructor_parameters(self) -> dict[str, Any]:

@@ -23,8 +23,9 @@ from torch import Tensor, nn
 from dtsemnet.nn import DTSemNet, LinearLeaves, LinearSplits, Selector, Splits, TopK, decode
 from dtsemnet.nn.logits import leaf_logits
 from dtsemnet.rl.policies.ppo import critic_layers
+from dtsemnet.rl.policies.warm_start import linear_network
 from dtsemnet.rl.spaces import check_observations
-from dtsemnet.tree import Tree
+from dtsemnet.tree import Model, Tree
 
 __all__ = ["LOG_STD_MAX", "LOG_STD_MIN", "SAFETY", "RegressionActor", "TreeSACPolicy", "draw_squashed"]
 
@@ -54,6 +55,7 @@ class RegressionActor(Actor):
         selector: Selector | None = None,
         splits: Callable[[int, int], Splits] = LinearSplits,
         leaves: Callable[[Tensor, Tensor], LinearLeaves] = LinearLeaves,
+        init: Tree | Model | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
@@ -61,12 +63,16 @@ class RegressionActor(Actor):
             raise ValueError("use_sde must be False: the leaves hold their own standard deviations.")
         del self.latent_pi, self.mu, self.log_std  # the network that the tree replaces
         n_actions = get_action_dim(self.action_space)
-        self.tree_kwargs = {"max_depth": max_depth, "selector": selector, "splits": splits, "leaves": leaves}
+        parts = {"max_depth": max_depth, "selector": selector, "splits": splits, "leaves": leaves, "init": init}
+        self.tree_kwargs = parts
         # A copy: the keywords of the policy are saved, and must not share a state with this network.
         selector = TopK(4, temperature=0.5) if selector is None else copy.deepcopy(selector)
-        start = DTSemNet.regressor(self.features_dim, n_actions, max_depth)
-        head = leaves(start.head.get_parameter("coef"), start.head.get_parameter("value"))
-        self.tree = DTSemNet(start.topology, splits(self.features_dim, start.topology.n_splits), selector, head)
+        if init is None:
+            start = DTSemNet.regressor(self.features_dim, n_actions, max_depth)
+            head = leaves(start.head.get_parameter("coef"), start.head.get_parameter("value"))
+            self.tree = DTSemNet(start.topology, splits(self.features_dim, start.topology.n_splits), selector, head)
+        else:
+            self.tree = linear_network(init, self.features_dim, n_actions, selector)
         self.leaf_log_std = nn.Parameter(torch.zeros(self.tree.topology.n_leaves, n_actions))
 
     def get_action_dist_params(self, obs: PyTorchObs) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
@@ -119,6 +125,10 @@ class TreeSACPolicy(SACPolicy):
     splits, leaves : callable, default=LinearSplits, LinearLeaves
         Build the split layer from its sizes, and the leaves from initial slopes and intercepts. Other modules make
         another method of it; train it with ``LeanSAC`` then.
+    init : Tree or Model, optional
+        Tree that the actor starts from, of any shape, as ``policy_tree`` gives it: its outputs are actions before they
+        are squashed. ``max_depth``, ``splits`` and ``leaves`` are not read then. A model's tree reads what the encoder
+        gives: observe through the same ``VecNormalize``.
     **kwargs
         Options of ``SACPolicy``.
 
@@ -144,6 +154,7 @@ class TreeSACPolicy(SACPolicy):
         selector: Selector | None = None,
         splits: Callable[[int, int], Splits] = LinearSplits,
         leaves: Callable[[Tensor, Tensor], LinearLeaves] = LinearLeaves,
+        init: Tree | Model | None = None,
         **kwargs: Any,
     ) -> None:
         if max_depth < 1:
@@ -154,7 +165,8 @@ class TreeSACPolicy(SACPolicy):
                 "for Discrete actions take TreePolicy with PPO."
             )
         check_observations(observation_space, "TreeSACPolicy", is_scaled=kwargs.get("normalize_images", True))
-        self.tree_kwargs = {"max_depth": max_depth, "selector": selector, "splits": splits, "leaves": leaves}
+        parts = {"max_depth": max_depth, "selector": selector, "splits": splits, "leaves": leaves, "init": init}
+        self.tree_kwargs = parts
         super().__init__(observation_space, action_space, lr_schedule, critic_layers(net_arch, "qf"), **kwargs)
 
     @property
