@@ -70,7 +70,16 @@ def test_a_module_that_misses_another_one_says_so(tmp_path, monkeypatch):
         register_class("half_a_world:World")
 
 
-def test_limits_of_pictures_are_not_asked_for():
+def test_a_package_that_is_missing_is_named_with_the_extra(monkeypatch):
+    def make(name):
+        raise gym.error.DependencyNotInstalled('MuJoCo is not installed, run `pip install "gymnasium[mujoco]"`')
+
+    monkeypatch.setattr(gym, "make", make)
+    with pytest.raises(ImportError, match=r"Hopper-v5 needs a package .*dtsemnet\[mujoco\]"):
+        settings_from_spaces("Hopper-v5")
+
+
+def test_a_world_that_cannot_draw_is_made():
     worlds = build_agent(read_environment("rl.worlds:Sides").configuration("dtsemnet"), seed=1)[0].get_env()
     assert worlds is not None
     assert np.shape(worlds.reset()) == (8, 2)

@@ -106,7 +106,8 @@ def settings_from_spaces(name: str) -> dict[str, Any]:
     try:
         made = gym.make(name)
     except gym.error.DependencyNotInstalled as error:
-        raise ValueError(f"{name} needs a package that is not installed: {error}") from None
+        extra = "; with this library: pip install 'dtsemnet[mujoco]'." if "mujoco" in str(error).lower() else "."
+        raise ImportError(f"{name} needs a package that is not installed: {str(error).rstrip('.')}{extra}") from None
     except gym.error.Error as error:
         raise ValueError(
             "ENV must be an environment that gymnasium knows, such as CartPole-v1, a class as module:Class, or a TOML "
