@@ -1,12 +1,17 @@
 """Hypothesis profile, and the switch that turns skips into failures where everything is meant to be installed."""
 
 import os
+import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 # scikit-learn's checks of array API input run only where scipy was told so before its import.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
+# A script that starts tests in the background lets them ignore Ctrl-C, which some of them send to themselves.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Repeatable draws, no deadline: the first call of a kernel compiles it.
 settings.register_profile(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import io
 import os
 import subprocess
@@ -131,6 +132,7 @@ class Command:
         if self.process:
             return
         code: Any = 70
+        gc.callbacks.clear()  # hypothesis has one, and Python drops what a signal raises inside it
         try:
             os.chdir(folder)
             with self.errors.open("w") as errors, redirect_stderr(errors), redirect_stdout(io.StringIO()):

@@ -48,6 +48,9 @@ def test_a_file_of_your_own(tmp_path):
     path.write_text('environment = "CartPole-v1"\ncolour = 2\nagents = {}\n')
     with pytest.raises(ValueError, match="colour"):
         read_environment(str(path))
+    path.write_text(MINE.replace('"CartPole-v1"', "true"))
+    with pytest.raises(ValueError, match="environment must be a name in"):
+        read_environment(str(path))
 
 
 def test_an_extension_adds_environments_and_agents(tmp_path, monkeypatch):

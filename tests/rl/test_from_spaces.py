@@ -41,6 +41,7 @@ def test_a_class_gets_a_limit_and_can_be_made_by_its_name():
     ("name", "error", "told"),
     [
         ("nowhere:Thing", ValueError, "there is no module 'nowhere' here"),
+        (".worlds:Echo", ValueError, "'.worlds' is no name of a module"),
         ("rl.worlds:Nothing", ValueError, "ENV must be an environment that gymnasium knows"),
         ("Blackjack-v1", TypeError, "FlattenObservation"),
         ("rl.test_from_spaces:Keys", TypeError, "Discrete or a Box, got MultiBinary"),

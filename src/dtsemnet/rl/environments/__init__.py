@@ -129,6 +129,8 @@ def read_environment(name: str) -> Environment:
         environment = Environment(paths[0].stem, **content)
     except TypeError as error:
         raise ValueError(f"{paths[0]} describes no environment: {error}.") from None
+    if not isinstance(environment.environment, str):
+        raise ValueError(f"environment must be a name in {paths[0]}, got {environment.environment!r}.")
     for agent in environment.agents:
         missing = {"steps", "judge_every", "depth"} - set(environment.configuration(agent).settings)
         if missing:

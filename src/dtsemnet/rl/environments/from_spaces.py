@@ -79,6 +79,8 @@ def register_class(name: str) -> bool:
     module, colon, attribute = name.partition(":")
     if not colon:
         return False
+    if not all(part.isidentifier() for part in module.split(".")):
+        raise ValueError(f"{name}: {module!r} is no name of a module; write package.module:Class.")
     try:
         found = getattr(importlib.import_module(module), attribute, None)
     except ModuleNotFoundError as error:
