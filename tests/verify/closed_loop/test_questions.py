@@ -72,10 +72,9 @@ def test_five_hundred_random_loops(kind: str) -> None:
     assert counts["undecided"] <= 25, counts
 
 
-@settings(max_examples=15, deadline=None)
-@given(seed=SEEDS)
-def test_goals_and_returns_hold_on_traces(seed: int) -> None:
-    loop = random_loop(seed)
+def judge_goals(seed: int, kind: str = "affine") -> list[str]:
+    """Ask whether a random loop reaches a goal and whether it returns, and hold the answers against traces."""
+    loop = random_loop(seed, kind)
     answers = {
         0: reaches(loop.policy, loop.system, loop.initial, loop.safe, loop.steps, **QUICK),
         1: returns(loop.policy, loop.system, loop.initial, steps=loop.steps, **QUICK),
@@ -92,6 +91,21 @@ def test_goals_and_returns_hold_on_traces(seed: int) -> None:
             for _ in range(40):
                 states = loop.system.simulate(loop.policy, *random_trace(loop, rng)).states
                 assert any(goal.contains(x) for x in states[first:])
+    return [answer.status for answer in answers.values()]
+
+
+@pytest.mark.parametrize("kind", ["affine", "curved"])
+@settings(max_examples=10, deadline=None)
+@given(seed=SEEDS)
+def test_goals_and_returns_hold_on_traces(kind: str, seed: int) -> None:
+    judge_goals(seed, kind)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["affine", "curved"])
+def test_goals_and_returns_of_five_hundred_random_loops(kind: str) -> None:
+    statuses = [status for seed in range(500) for status in judge_goals(seed, kind)]
+    assert min(statuses.count("yes"), statuses.count("no")) > 100
 
 
 @settings(max_examples=25, deadline=None)
@@ -158,6 +172,20 @@ def test_longer_windows_prove_what_merging_early_cannot() -> None:
     assert answer.proof.check()
 
 
+def test_a_set_that_lies_in_the_goal_has_reached_it() -> None:
+    answer = reaches(brake(), line(), {"x": (0, 1)}, {"x": (0, 1)}, 6)
+    assert answer
+    assert answer.proof.check()
+
+
+def test_traces_that_overflow_end() -> None:
+    system = System(lambda x, u, w: [x[0] * x[0] * 1e10], ["x"], actions={"go": 0.5, "stop": -0.5})
+    answer = stays_safe(brake(), system, {"x": (0, 1e5)}, {"x": (-1, 1e300)}, 9)
+    assert answer.status == "no"
+    assert answer.trace.n_steps == 5
+    assert reaches(brake(), system, {"x": (2, 1e5)}, {"x": (-1, 0)}, 9, **QUICK).status == "undecided"
+
+
 def test_time_limits_end_a_search_undecided() -> None:
     answer = stays_safe(brake(), line(), {"x": (0, 1)}, {"x": (-1, 1.61)}, 500, time_limit=0.2)
     assert answer.status == "undecided"
@@ -176,6 +204,7 @@ def test_progress_is_told() -> None:
     [
         ({"initial": {"y": (0, 1)}}, "initial names 'y'"),
         ({"initial": {}}, "initial must be bounded"),
+        ({"initial": Domain(0, 1, A=[[1.0]], b=[-1.0])}, "initial holds no state"),
         ({"safe": [1, 2]}, "safe must be a Domain"),
         ({"steps": 0}, "steps must be a whole number"),
         ({"window": 0}, "window must be at least 1"),

@@ -17,7 +17,10 @@ from dtsemnet.tree import Column, Encoder, Model, TanhScale, Topology, Tree
 from dtsemnet.verify import Domain, certify, never
 from dtsemnet.verify.vnnlib import answer_vnnlib, never_vnnlib, parse_vnnlib, robustness_vnnlib
 from strategies import trees
+from verify.finite import finite_tree
 from verify.oracle import N_TREES, affine, answer, is_satisfiable, law, leaf_terms, variables
+from verify.test_finite_domains import LISTING, SEEDS, listing
+from verify.test_float_neighbours import doubles_around
 
 random_trees = st.sampled_from(["class", "constant", "linear", "guard"]).flatmap(
     lambda kind: trees(kind=kind, n_features=2, max_splits=3)
@@ -128,6 +131,67 @@ def test_agrees_with_exact_arithmetic(n, record_property):
         record_property(outcome, count)
 
 
+def exact_outputs(tree, x):
+    """What the variables Y mean, for one input."""
+    if not tree.is_classifier:
+        return [Fraction(float(value)) for value in np.atleast_1d(tree.predict(x[None])[0])]
+    score = [Fraction(float(s)) for s in tree.scores(x[None])[0]]
+    logits = [-1 - sum(map(abs, score), Fraction(0))] * tree.n_outputs
+    for leaf, k in enumerate(tree.leaf_class.tolist()):
+        split, side = (part[leaf].tolist() for part in tree.topology.paths)
+        violated = [abs(score[i]) for i, right in zip(split, side) if i >= 0 and (score[i] > 0) != bool(right)]
+        logits[k] = max(logits[k], -sum(violated, Fraction(0)))
+    return logits
+
+
+def sharp_property(rng, X, Y):
+    """Cases whose ends and bounds are attained: contradictions, single inputs, equalities, ties of outputs."""
+    cases = []
+    for _ in range(rng.choice([1, 1, 2, 3])):
+        parts = []
+        for i, column in enumerate(X.T.tolist()):
+            low, high = rng.choice(column), rng.choice(column)
+            low, high = sorted((low, high)) if rng.random() < 0.85 else (low, high)
+            parts += [f"(= X_{i} {low!r})"] if low == high else [f"(>= X_{i} {low!r})", f"(<= X_{i} {high!r})"]
+        if rng.random() < 0.3:
+            factors = [rng.randrange(-4, 5) for _ in X.T]
+            bound = sum(c * Fraction(v) for c, v in zip(factors, rng.choice(X.tolist())))
+            total = " ".join(f"(* {c} X_{i})" for i, c in enumerate(factors))
+            parts.append(f"({rng.choice(['<=', '>=', '='])} (+ {total}) (/ {bound.numerator} {bound.denominator}))")
+        for _ in range(rng.choice([0, 1, 1, 2])):
+            y, (j, k) = rng.choice(Y), (rng.randrange(len(Y[0])) for _ in range(2))
+            left, value = rng.choice(
+                [(f"Y_{j}", y[j]), (f"(- Y_{j} Y_{k})", y[j] - y[k]), (f"(* -2 Y_{k})", -2 * y[k])]
+            )
+            right = f"Y_{k}" if rng.random() < 0.3 else f"(/ {value.numerator} {value.denominator})"
+            parts.append(f"({rng.choice(['<=', '>=', '='])} {left} {right})")
+        cases.append(f"(and {' '.join(parts)})")
+    return f"(assert (or {' '.join(cases)}))"
+
+
+def decide_few_doubles(seed, lists):
+    """Ask about a box of few doubles around ties; an answer that contradicts one of them is an error."""
+    rng, draw = np.random.default_rng(seed), random.Random(seed)
+    tree = finite_tree(rng, int(rng.integers(1, 4)), ["class", "constant", "linear"][seed % 3])
+    X = doubles_around(rng, tree, int(rng.integers(1, 4)))
+    X = np.where(np.abs(X) < 1e-290, 0.0, X)  # decimals of 300 digits are refused
+    Y = [exact_outputs(tree, x) for x in X]
+    question = parse_vnnlib(head(tree) + sharp_property(draw, X, Y))
+    holds = any(question.holds([Fraction(v) for v in x], y) for x, y in zip(X.tolist(), Y))
+    with listing(lists):
+        found = answer_vnnlib(tree, question)
+    assert found.status != ("unsat" if holds else "sat"), seed
+    assert not lists or found.status != "unknown", seed
+    return found.status
+
+
+@pytest.mark.parametrize("seeds", SEEDS)
+@pytest.mark.parametrize("lists", LISTING)
+def test_agrees_with_every_double_of_a_small_box(seeds, lists):
+    statuses = {decide_few_doubles(seed, lists) for seed in seeds}
+    assert {"sat", "unsat"} <= statuses
+
+
 TREE = Tree(
     Topology.complete(2), [[1.0, 1.0], [1.0, -1.0], [0.5, 1.0]], [-0.25, 0.125, -1.0], np.eye(3)[[0, 1, 2, 0]],
     class_names=["a", "b", "c"],
@@ -193,6 +257,17 @@ def test_questions_that_the_model_does_not_fit_are_refused():
     with pytest.raises(ValueError, match="classifiers of two classes"):
         robustness_vnnlib(coloured, ["red"], 0.1)
     assert answer_vnnlib(TREE, parse_vnnlib(robustness_vnnlib(TREE, [0, 0], 1.0)), time_limit=0.0).status == "unknown"
+
+
+def test_a_box_around_a_row_is_no_smaller_than_it_says():
+    # 0.3 - 0.1 and 0.3 + 0.1 are rounded, the first up and the second down.
+    row, epsilon = 0.3, 0.1
+    text = robustness_vnnlib(
+        Tree(Topology.complete(1), [[1.0]], [0.0], [[1, 0], [0, 1]], class_names=["a", "b"]), [row], epsilon
+    )
+    low, high = (Fraction(float(end)) for end in re.findall(r"X_0 (\S+)\)\)", text))
+    assert low <= Fraction(row) - Fraction(epsilon)
+    assert high >= Fraction(row) + Fraction(epsilon)
 
 
 def test_answers_print_as_verifiers_print_them():

@@ -110,6 +110,10 @@ class Branch:
         """Where a form lies in the box of the columns, rounded outwards."""
         n = len(form.coef)
         c, low, high = form.coef, self.lower[:n], self.upper[:n]
+        used = np.flatnonzero(c)
+        if len(used) == 1 and abs(c[used[0]]) == 1 and form.const == form.error == 0:  # a column itself: nothing rounds
+            k = used[0]
+            return (float(low[k]), float(high[k])) if c[k] > 0 else (float(-high[k]), float(-low[k]))
         positive, negative = np.maximum(c, 0.0), np.minimum(c, 0.0)
         slack = form.error + _SUM * (n + 4) * (float(np.abs(c) @ self.size[:n]) + abs(form.const) + form.error)
         least, most = positive @ low + negative @ high + form.const, positive @ high + negative @ low + form.const

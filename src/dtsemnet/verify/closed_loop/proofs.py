@@ -190,5 +190,7 @@ def _outside(derivation: Derivation, goal: StateSet, branch: Branch) -> Iterator
     inside: list[tuple[Form, float]] = []
     for row, bound in goal.half_spaces:
         form = derivation.along(branch, row)
+        if branch.interval(form)[1] <= bound:
+            continue  # no state is outside, though the closed half-space beyond may touch the box
         yield branch.require(*inside, (branch.combine([-1.0], [form]), -bound))
         inside.append((form, bound))

@@ -15,6 +15,7 @@ from dtsemnet.tree import Model
 from dtsemnet.verify.closed_loop.proofs import Claim
 from dtsemnet.verify.closed_loop.search import LoopAnswer, Options, Progress, search
 from dtsemnet.verify.closed_loop.system import StateSet, System
+from dtsemnet.verify.proof.linear_programs import contradiction
 from dtsemnet.verify.proof.time_limits import Deadline
 
 __all__ = ["reaches", "returns", "stays_safe"]
@@ -162,6 +163,8 @@ def _bounded(system: System, name: str, given: Any) -> StateSet:
     if not states.is_bounded:
         k = int(np.argmin(np.isfinite(states.lower) & np.isfinite(states.upper)))
         raise ValueError(f"{name} must be bounded in every state, but {system.states[k]!r} is not.")
+    if len(states.rows) and contradiction(states.polytope) is not None:
+        raise ValueError(f"{name} holds no state: its constraints contradict each other, or its ranges.")
     return states
 
 

@@ -158,7 +158,7 @@ def simulated_break(
             if trace is not None:
                 return trace
         keep = ~broken if claim.goal is None else ~broken & ~arrived
-        alive = alive[keep]
+        alive = alive[keep & np.isfinite(here).all(axis=1)]  # a trace that overflows ends
         if t == claim.steps or not len(alive):
             return None
         X[alive] = system.step(X[alive], system.act(policy, X[alive])[1], W[t, alive])

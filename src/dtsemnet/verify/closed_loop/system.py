@@ -165,10 +165,11 @@ class System:
         X, U = np.asarray(X, dtype=np.float64), np.asarray(U, dtype=np.float64)
         W = np.zeros((len(X), len(self.w))) if W is None else np.asarray(W, dtype=np.float64)
         values = dict(zip((*self.x, *self.u, *self.w), (*X.T, *U.T, *W.T)))
-        return np.column_stack(evaluate(self.next, values))
+        with np.errstate(all="ignore"):  # a state that overflows is infinite or no number
+            return np.column_stack(evaluate(self.next, values))
 
     def simulate(self, policy: Any, x: ArrayLike, disturbances: ArrayLike) -> Trace:
-        """Follow one trace in doubles.
+        """Follow one trace in doubles; it ends early if a state overflows, since a policy cannot see that.
 
         Parameters
         ----------
@@ -181,11 +182,14 @@ class System:
             raise ValueError(f"disturbances must have shape (n_steps, {len(self.w)}), got {W.shape}.")
         states, answers, actions = [np.asarray(x, dtype=np.float64)], [], []
         for w in W:
+            if not np.isfinite(states[-1]).all():
+                break
             answer, u = self.act(policy, states[-1][None])
             states.append(self.step(states[-1][None], u, w[None])[0])
             answers.append(answer[0])
             actions.append(u[0])
-        return Trace(np.array(states), np.array(answers), np.array(actions).reshape(len(W), -1), W, self.states)
+        n = len(answers)
+        return Trace(np.array(states), np.array(answers), np.array(actions).reshape(n, -1), W[:n], self.states)
 
     def state_set(self, argument: str, given: Any) -> StateSet:
         """Read a set of states: a mapping of names to ends, or a Domain."""

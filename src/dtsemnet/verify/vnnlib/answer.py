@@ -10,11 +10,11 @@ So the class predicted has 0 and the others at most 0; another one has 0, too, i
 them, where the tree itself goes left. ``<=`` and ``>=`` hold at equality. Scores are those that the tree computes in
 doubles, sums of them are exact, and every double of the box is an input.
 
-A property is decided leaf by leaf. The box of a leaf that can be reached may already settle all atoms. Else a linear
-program looks for a point: outputs of a regressor are affine in a leaf, each piece of its guard being a case of its own.
-Logits are affine once the signs of scores are known. The positive and the negative part of a score are variables of the
-program; where both are positive at its solution, the sign is split. Farkas multipliers are checked in rational
-arithmetic.
+A box of few doubles is decided by looking at each, any other leaf by leaf. The box of a leaf that can be reached may
+already settle all atoms. Else a linear program looks for a point: outputs of a regressor are affine in a leaf, each
+piece of its guard being a case of its own. Logits are affine once the signs of scores are known. The positive and the
+negative part of a score are variables of the program; where both are positive at its solution, the sign is split.
+Farkas multipliers are checked in rational arithmetic.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from dtsemnet.arrays import Array, Bools, Floats
 from dtsemnet.tree import Identity, Model
 from dtsemnet.verify.proof.binding import EmptyDomain, bind
 from dtsemnet.verify.proof.certificates import Farkas, Polytope, round_down, round_up
+from dtsemnet.verify.proof.decision import is_small
 from dtsemnet.verify.proof.domain import Domain
 from dtsemnet.verify.proof.encoded_domain import roundings
 from dtsemnet.verify.proof.exploration import RIGHT, Cuts, Region, explore_leaves, least_on_box
@@ -214,6 +215,12 @@ def _answer_on_box(
 ) -> VnnAnswer:
     cuts = Cuts(bind(model, domain, deadline=deadline))
     solver = _Logits(cuts) if model.is_classifier else _Numbers(cuts)
+    whole = cuts.polytope(cuts.root())
+    if model.encoder.is_identity and is_small(cuts.encoded, whole):
+        points = cuts.encoded.points(whole.lower, whole.upper)
+        found = (_shown(solver, question, cuts.encoded.row(z)) for z in points)
+        first = next((one for one in found if one is not None), None)
+        return VnnAnswer("unsat") if first is None else VnnAnswer("sat", *first)
     settled = [[_settle_all(atoms, solver.ranges(cuts.root(), leaf)) for atoms in choices] for leaf in solver.leaves]
     wanted = np.array([any(held is not False for held in row) for row in settled], dtype=bool)
     explored = explore_leaves(cuts, wanted, deadline=deadline)

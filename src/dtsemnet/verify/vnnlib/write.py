@@ -7,6 +7,7 @@ must not happen. Ends are written in full.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from dtsemnet.arrays import Floats
 from dtsemnet.tree import Model
 from dtsemnet.tree._validate import not_negative
 from dtsemnet.verify.proof.binding import bind
+from dtsemnet.verify.proof.certificates import round_down, round_up
 from dtsemnet.verify.proof.domain import Domain
 from dtsemnet.verify.proof.encoded_domain import read_row
 from dtsemnet.verify.proof.leaf_pairs import class_number
@@ -52,7 +54,8 @@ def robustness_vnnlib(tree: Any, x: Any, epsilon: float, *, domain: Domain | Non
     model = _numeric(tree)
     epsilon = not_negative("epsilon", epsilon)
     row = read_row(model, x)
-    lower, upper = row - epsilon, row + epsilon
+    ends = [(Fraction(x) - Fraction(epsilon), Fraction(x) + Fraction(epsilon)) for x in row.tolist()]
+    lower, upper = np.array([(round_down(low), round_up(high)) for low, high in ends]).T
     if domain is not None:
         least, most = _box(model, domain)
         lower, upper = np.maximum(lower, least), np.minimum(upper, most)
