@@ -108,6 +108,13 @@ def exact(number: Any) -> Fraction:
     return Fraction(number)
 
 
+def doubles_between(least: Fraction, most: Fraction) -> tuple[float, float]:
+    """The first and the last double that lie between two numbers."""
+    low, high = float(least), float(most)  # rounded to nearest
+    low = low if low >= least else math.nextafter(low, INFINITY)
+    return low, high if high <= most else math.nextafter(high, -INFINITY)
+
+
 def rank(x: float) -> int:
     """Number the doubles in increasing order, so that neighbours have neighbouring numbers."""
     bits: int = struct.unpack("<q", struct.pack("<d", x + 0.0))[0]
@@ -302,6 +309,19 @@ class Domain:
                 h += room * (not column.is_plain) - Fraction(a) * center
         return coef, h
 
+    def feature_distance(self, j: int, limit: Fraction) -> Fraction:
+        """How far the features of two numbers lie apart at most, if the numbers do by a limit."""
+        column, allowed = self.model.columns[j], self.allowed[j]
+        center, scale = map(Fraction, column.numbers[:2])
+        if center == 0 and scale == 1:  # a clip brings numbers closer together
+            return limit
+        ends = [
+            *([column.fill] if column.missing else []),
+            *(allowed[end] for end in ("low", "high") if end in allowed),
+        ]
+        most = max((abs(Fraction(x)) for x in ends), default=Fraction(0)) + abs(center)
+        return abs(scale) * (limit + 2 * 3 * UNIT * most) + 2 * (1 + abs(scale)) * TINY
+
 
 class Near:
     """Rows around a given one: the norm of the changes, times costs, is at most a distance.
@@ -361,9 +381,7 @@ class Near:
                 reach = self.distance / self.cost[j]
                 least = max(Fraction(x) - reach, Fraction(allowed["low"]))
                 most = min(Fraction(x) + reach, Fraction(allowed["high"]))
-                low, high = float(least), float(most)  # rounded to nearest; the ends are doubles inside
-                low = low if low >= least else math.nextafter(low, INFINITY)
-                high = high if high <= most else math.nextafter(high, -INFINITY)
+                low, high = doubles_between(least, most)
                 found[j] = column.alternatives({"low": low, "high": high, "integer": flag(allowed, "integer")})
         require(all(found), "nothing is near")
         return found
@@ -382,6 +400,7 @@ class Statement(NamedTuple):
     order: Sequence[int] = ()  # the columns that the second model reads
     moved: Sequence[int] = ()  # the columns in which two inputs differ
     is_reversed: bool = False  # whether the input with the larger feature has the smaller number
+    limits: dict[int, Fraction] | None = None  # how far columns move at most; None if they rise instead
 
 
 def never(fields: dict[str, Any], domain: Domain, second: Any) -> Statement:
@@ -437,7 +456,64 @@ def monotone(fields: dict[str, Any], domain: Domain, second: Any) -> Statement:
     return Statement(domain, (model, model), pairs=pairs, order=range(n), moved=[j], is_reversed=is_reversed)
 
 
-KINDS = {"never": never, "bound": bound, "agree": agree, "monotone": monotone}
+def changes(fields: dict[str, Any], model: Model) -> tuple[list[int], dict[int, Fraction]]:
+    """The columns that may change, and by how much at most."""
+    given = fields["columns"], fields["by"]
+    require(type(given[0]) is type(given[1]) is list and given[0], "columns and by must be lists")
+    moved = [integer(j, 0, len(model.columns)) for j in given[0]]
+    limits = {j: Fraction(doubles(by)) for j, by in zip(moved, given[1], strict=True) if by is not None}
+    is_fit = len(set(moved)) == len(moved) and all(model.columns[j].is_number and by >= 0 for j, by in limits.items())
+    require(is_fit and "near" not in fields, "columns change once each, and by amounts if they are numbers")
+    return moved, limits
+
+
+def independent(fields: dict[str, Any], domain: Domain, second: Any) -> Statement:
+    """Rows that differ in some columns alone, by amounts at most, have the same class, or outputs that are near."""
+    model = domain.model
+    moved, limits = changes(fields, model)
+    both, order = (model, model), range(len(model.columns))
+    if model.names is not None:
+        return Statement(
+            domain, both, lambda k: model.label[k[0]] != model.label[k[1]], (), order, moved, limits=limits
+        )
+    pairs = [pair for o in range(model.n_outputs) for pair in (((0, o), (1, o)), ((1, o), (0, o)))]
+    return Statement(domain, both, pairs=pairs, order=order, moved=moved, limits=limits)
+
+
+def keeps(fields: dict[str, Any], domain: Domain, second: Any) -> Statement:
+    """One row has the same class, or outputs that are near, whatever is in some columns of it, within an amount."""
+    model, row = domain.model, domain.row(fields["row"])
+    moved, limits = changes(fields, model)
+    columns = list[dict[str, Any]]()
+    for j, (column, allowed, x) in enumerate(zip(model.columns, domain.allowed, row)):
+        number = column.fill if x is None and column.missing == "fill" else x
+        if j in moved and j not in limits:
+            columns.append(allowed)
+        elif j in limits and number is not None:  # what lies near; a missing value does if its fill does
+            least, most = Fraction(number) - limits[j], Fraction(number) + limits[j]
+            is_near = column.missing == "fill" and least <= Fraction(column.fill) <= most
+            columns.append({"missing": flag(allowed, "missing") and is_near, "integer": flag(allowed, "integer")})
+            if "low" in allowed:
+                ends = max(least, Fraction(allowed["low"])), min(most, Fraction(allowed["high"]))
+                columns[-1]["low"], columns[-1]["high"] = doubles_between(*ends)
+        elif column.is_number:
+            columns.append({"missing": True} if x is None else {"low": x, "high": x})
+        else:
+            is_known = x is not None and x in column.categories
+            columns.append(
+                {"categories": [x] * is_known, "missing": x is None, "unknown": not is_known and x is not None}
+            )
+    domain, z = Domain(model, domain.document | {"columns": columns}), model.features(row)
+    if model.names is not None:
+        label = model.label[model.leaf(z)]
+        return Statement(domain, (model,), lambda k: model.label[k[0]] != label)
+    answers = [(o, model.answer(o, z)) for o in range(model.n_outputs)]
+    pairs = [pair for o, y in answers for pair in (((0, o), y), (y, (0, o)))]
+    return Statement(domain, (model,), pairs=pairs)
+
+
+KINDS = {"never": never, "bound": bound, "agree": agree, "monotone": monotone, "independent": independent}
+KINDS["keeps"] = keeps
 
 
 class Line(NamedTuple):
@@ -501,7 +577,8 @@ class Walk:
     """All inputs that a statement is about, and a walk through the tree that they take, or through both.
 
     Below each leaf of the first tree stands the second. If columns are moved there are two inputs, equal but for these:
-    their features in the second input, which has no less of the column, are features of their own, at the end.
+    their features in the second input are features of their own, at the end. It has no less of the column, or it is as
+    near as the limits say; then the inputs can be exchanged, so that the second leaf need not be left of the first.
     """
 
     def __init__(self, fields: dict[str, Any], domain: Domain, second: Any) -> None:
@@ -518,11 +595,17 @@ class Walk:
         for j in self.moved:
             last[j] = range(start, start := start + len(first[j]))
             self.choices.append((last[j], self.domain.alternatives[j]))
-            self.raised[last[j].start] = first[j].start
-            self.rows["order"] = {first[j].start: Fraction(1), last[j].start: Fraction(-1)}, Fraction(0)
+            if self.statement.limits is None:
+                self.raised[last[j].start] = first[j].start
+                self.rows["order"] = {first[j].start: Fraction(1), last[j].start: Fraction(-1)}, Fraction(0)
+            elif j in self.statement.limits:
+                for k, (u, v) in enumerate(zip(first[j], last[j])):  # a mark of missing values is the same in both
+                    room = Fraction(0) if k else self.domain.feature_distance(j, self.statement.limits[j])
+                    for name, c in (f"by{u}+", Fraction(1)), (f"by{u}-", Fraction(-1)):
+                        self.rows[name] = {u: c, v: -c}, room
         for k in range(len(domain.b)):
             self.rows[f"A{k}"], self.rows[f"B{k}"] = (self.domain.constraint(k, parts) for parts in (first, last))
-        for column, (part, found) in zip(model.columns, self.choices):
+        for column, (part, found) in zip([*model.columns, *(model.columns[j] for j in self.moved)], self.choices):
             if not column.is_number and len(found) > 1:  # one category holds, or none
                 self.rows[f"most{part.start}"] = dict.fromkeys(part, Fraction(1)), Fraction(1)
                 if all(any(a.lower) for a in found):
@@ -703,6 +786,8 @@ class Walk:
 
     def ways(self, leaves: list[int]) -> Iterator[tuple[str, dict[str, HalfSpace]]]:
         """The ways in which rows that reach these leaves may break the statement, each as half-spaces."""
+        if self.statement.limits is not None and leaves[1] < leaves[0]:
+            return
         if self.statement.breaks(leaves):
             yield "any", {}
             return
@@ -726,16 +811,28 @@ class Walk:
     def refute(self, witness: list[Any]) -> None:
         """Check that rows of the domain break the statement."""
         rows, model = [self.domain.row(row) for row in witness], self.domain.model
-        is_fit = len(rows) == 1 + len(self.moved) and (self.near is None or self.near.contains(rows[0]))
+        is_fit = len(rows) == 1 + bool(self.moved) and (self.near is None or self.near.contains(rows[0]))
         require(is_fit, "the witness is not near, or not as many rows as the statement is about", Unproved)
         z = model.features(rows[0])
-        for j in self.moved:
-            is_same = all(k == j or c.point(a) == c.point(b) for k, (c, a, b) in enumerate(zip(model.columns, *rows)))
-            is_fit = is_same and rows[0][j] <= rows[1][j]
-            require(is_fit, "rows of a witness must differ in one column, and the second have more of it", Unproved)
+        if self.moved:
+            triples = list(zip(model.columns, *rows))
+            is_same = all(j in self.moved or c.point(a) == c.point(b) for j, (c, a, b) in enumerate(triples))
+            is_fit = is_same and all(self.may_move(j, *triples[j]) for j in self.moved)
+            require(is_fit, "rows of a witness must differ in columns that move, and only as far as these do", Unproved)
             first, second = rows[::-1] if self.statement.is_reversed else rows
-            z = model.features(first) + list(model.columns[j].point(second[j]))
+            z = model.features(first) + [x for j in self.moved for x in model.columns[j].point(second[j])]
         require(self.is_broken(z), "the witness does not break the statement", Unproved)
+
+    def may_move(self, j: int, column: Column, a: Any, b: Any) -> bool:
+        """Whether a column may hold the second value if it holds the first."""
+        if self.statement.limits is None:
+            return bool(a <= b)
+        if j not in self.statement.limits:
+            return True
+        numbers = [column.fill if x is None and column.missing == "fill" else x for x in (a, b)]
+        if None in numbers:
+            return numbers == [None, None]
+        return abs(Fraction(numbers[0]) - Fraction(numbers[1])) <= self.statement.limits[j]
 
 
 # --------------------------------------------------------------------------------------------------------- the program

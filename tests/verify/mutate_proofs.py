@@ -36,8 +36,18 @@ import numpy as np
 
 import dtsemnet_check
 from dtsemnet.tree.file import loads
-from dtsemnet.verify import equivalent, monotone, output_bounds, possible_classes, reachable_leaves, robustness
+from dtsemnet.verify import (
+    equivalent,
+    find_flips,
+    independent,
+    monotone,
+    output_bounds,
+    possible_classes,
+    reachable_leaves,
+    robustness,
+)
 from verify.finite import finite_case, finite_tree
+from verify.questions.test_independent import question
 from verify.test_finite_domains import listing
 
 MAX_ROWS = 1000
@@ -64,6 +74,11 @@ def proofs(seed: int, folder: Path) -> list[dict[str, Any]]:
             if column.categories is None:
                 output = case.model.class_names[0] if kind == "class" else 0
                 answers.append(monotone(case.model, j, case.domain, output=output))
+        moved, by = question(case, rng)
+        options = {"by": by, "tolerance": float(rng.choice([0.0, 0.5]))}
+        answers.append(independent(case.model, moved, case.domain, **options))
+        row = case.rows[rng.integers(len(case.rows))]
+        answers.append(find_flips(case.model, row[None], moved, case.domain, **options))
         for answer in answers:
             path = answer.save_proof(folder / "proof.json")
             made.append(json.loads(path.read_text("utf-8")))
@@ -164,6 +179,22 @@ def is_true(document: dict[str, Any], claim: dict[str, Any]) -> bool | None:
             holds = all(a == b for a, b in zip(ours.tolist(), theirs.tolist()))
         else:
             holds = bool((np.abs(ours - theirs) <= statement.get("tolerance", 0.0)).all())
+    elif kind in ("independent", "keeps"):
+        same = [statement["row"]] if kind == "keeps" else rows
+        if kind == "keeps":
+            if not _is_in(document, model, same[0]):
+                return None
+            first = np.empty((1, len(same[0])), dtype=object)
+            first[0] = same[0]
+            first = first if not model.encoder.is_numeric else np.where(first == None, np.nan, first).astype(float)  # noqa: E711
+            Z = model.transform(first)
+        y = tree.predict_proba(Z) if tree.is_classifier else tree.predict(Z).reshape(len(Z), -1)
+        if tree.is_classifier:
+            y, answer = (np.eye(tree.n_outputs)[found.argmax(axis=1)] for found in (y, answer))
+        far = (
+            np.abs(y[:, None] - answer[None]) > (0.5 if tree.is_classifier else statement.get("tolerance", 0.0))
+        ).any(axis=-1)
+        holds = not any(_may_change(model, statement, same[a], rows[b]) for a, b in np.argwhere(far))
     else:
         j, sign = statement["column"], 1 if statement.get("increasing", True) else -1
         y, holds = sign * answer[:, statement["output"]], True
@@ -176,6 +207,19 @@ def is_true(document: dict[str, Any], claim: dict[str, Any]) -> bool | None:
                 if points[a] == points[b] and None not in (rows[a][j], rows[b][j]) and rows[a][j] <= rows[b][j]:
                     holds &= not y[a] - y[b] > statement.get("tolerance", 0.0)
     return holds == claim["holds"]
+
+
+def _may_change(model: Any, statement: dict[str, Any], row: list[Any], other: list[Any]) -> bool:
+    limits = dict(zip(statement["columns"], statement["by"], strict=True))
+    for j, (column, a, b) in enumerate(zip(model.encoder.columns, row, other)):
+        if j not in limits:
+            if _key(column, a) != _key(column, b):
+                return False
+        elif limits[j] is not None:
+            a, b = (column.fill if x is None and column.missing == "fill" else x for x in (a, b))
+            if (a is None) != (b is None) or (a is not None and abs(Fraction(a) - Fraction(b)) > Fraction(limits[j])):
+                return False
+    return True
 
 
 def _key(column: Any, value: Any) -> Any:

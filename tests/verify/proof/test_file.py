@@ -19,6 +19,8 @@ from dtsemnet.verify import (
     certify,
     counterfactual,
     equivalent,
+    find_flips,
+    independent,
     monotone,
     never,
     output_bounds,
@@ -28,6 +30,7 @@ from dtsemnet.verify import (
 )
 from dtsemnet.verify.proof.file import schema
 from verify.finite import finite_case, finite_tree
+from verify.questions.test_independent import question
 from verify.test_finite_domains import LISTING, listing
 
 SEEDS = [range(9), pytest.param(range(9, 300), marks=pytest.mark.slow)]
@@ -176,3 +179,23 @@ def test_the_checker_accepts_monotone_columns(seeds, lists, tmp_path):
                 assert check(answer, tmp_path) == 0, (seed, j)
             document = json.loads((tmp_path / "answer.proof.json").read_text("utf-8"))
             assert len(document["undecided"]) == (answer.status == "undecided"), (seed, j)
+
+
+@pytest.mark.parametrize("seeds", SEEDS)
+@pytest.mark.parametrize("lists", LISTING)
+def test_the_checker_accepts_independence_and_rows_that_keep_their_answer(seeds, lists, tmp_path):
+    for seed in seeds:
+        case = finite_case(seed, ["class", "constant", "linear"][seed % 3], max_rows=100)
+        rng = np.random.default_rng(seed)
+        columns, by = question(case, rng)
+        options = {"by": by, "tolerance": 0.25 * (seed % 4 == 0)}
+        with listing(lists):
+            answer = independent(case.model, columns, case.domain, **options)
+            assert check(answer, tmp_path) == 0, seed
+            document = json.loads((tmp_path / "answer.proof.json").read_text("utf-8"))
+            assert len(document["undecided"]) == (answer.status == "undecided"), seed
+            rows = case.rows[rng.integers(len(case.rows), size=3)]
+            flips = find_flips(case.model, rows, columns, case.domain, **options)
+            assert check(flips, tmp_path) == 0, seed
+        document = json.loads((tmp_path / "answer.proof.json").read_text("utf-8"))
+        assert len(document["undecided"]) == (flips.status == "undecided").sum(), seed

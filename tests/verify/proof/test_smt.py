@@ -12,9 +12,10 @@ import z3
 
 import dtsemnet_check_smt
 from dtsemnet import Topology, Tree
-from dtsemnet.verify import Domain, never, reachable_leaves
+from dtsemnet.verify import Domain, independent, never, reachable_leaves
 from verify.finite import finite_case, finite_tree
 from verify.proof.alethe import Wrong, check, parse
+from verify.questions.test_independent import question
 from verify.test_finite_domains import listing
 
 
@@ -53,6 +54,8 @@ def test_every_claim_of_a_finite_domain_is_checked_in_three_ways(seeds, tmp_path
         case = finite_case(seed)
         with listing(False):
             found = written(reachable_leaves(case.model, case.domain), tmp_path)
+            moved, by = question(case, np.random.default_rng(seed))
+            found += written(independent(case.model, moved, case.domain, by=by), tmp_path)
         for problem, proof in found:
             check(problem, proof)
             assert is_unsat_by_z3(problem), seed

@@ -77,12 +77,9 @@ class Report:
         return {name: verdict.status for name, verdict in class_verdicts(self.model, self.leaves).items()}
 
     def save_proof(self, path: str | PathLike[str]) -> Path:
-        """Write all that is proved and refuted as one proof file (:mod:`dtsemnet.verify.proof.file`).
-
-        What proof files have no statement for, such as independence, is left out: the Markdown names it.
-        """
+        """Write all that is proved and refuted as one proof file (:mod:`dtsemnet.verify.proof.file`)."""
         found = [Evidence.on(self._encoded(), partial(claims_about_leaves, self.leaves))]
-        parts: list[Any] = [*self.statements, *self.outputs, *self.certified]
+        parts: list[Any] = [*self.statements, *self.outputs, *self.certified, *(outcome for _, outcome in self.flips)]
         found += [part.evidence for part in parts if part.evidence is not None]
         return save_proof(path, found)
 
@@ -266,7 +263,8 @@ def _independent(model: Model, domain: Domain, change: dict[Name, float | None],
         shown_by = f"{len(answer.proofs)} proofs"
     else:
         shown_by = "some pairs of leaves are open"
-    return Statement(f"changing {_change_text(change)} alone never changes the answer", answer.status, shown_by)
+    text = f"changing {_change_text(change)} alone never changes the answer"
+    return Statement(text, answer.status, shown_by, answer.evidence)
 
 
 def _reading(reading: Reading) -> str:

@@ -12,7 +12,7 @@ other columns are held at their values, and the tree is explored on what is left
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import permutations
 from typing import Any, Literal
@@ -26,10 +26,12 @@ from dtsemnet.tree import Model
 from dtsemnet.tree._validate import not_negative
 from dtsemnet.verify.proof.binding import bind
 from dtsemnet.verify.proof.certificates import Polytope
+from dtsemnet.verify.proof.claims import Certificate, Claim, Evidence, certificate_of, exclude_ways, plain_row
 from dtsemnet.verify.proof.decision import is_small, points_that_arrive
 from dtsemnet.verify.proof.domain import Domain, Name
 from dtsemnet.verify.proof.encoded_domain import EncodedDomain, table_rows
-from dtsemnet.verify.proof.exploration import Proof, Reachability, explore_leaves
+from dtsemnet.verify.proof.exploration import Cuts, Proof, Reachability, Region, explore_leaves
+from dtsemnet.verify.proof.file import Provable
 from dtsemnet.verify.proof.leaf_pairs import (
     Line,
     answers,
@@ -49,7 +51,7 @@ FlipStatus = Literal["flips", "keeps", "undecided"]
 
 
 @dataclass(frozen=True, repr=False)
-class Independent(Shown):
+class Independent(Provable, Shown):
     """Yes with proofs, no with two rows, or undecided."""
 
     status: AnswerStatus
@@ -59,13 +61,14 @@ class Independent(Shown):
     proofs: tuple[Proof, ...] = ()
     margin: float = 0.0
     """For an undecided regressor: answers differ by no more than this."""
+    evidence: Evidence | None = field(default=None, repr=False, compare=False)
 
     def __bool__(self) -> bool:
         return self.status == "yes"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Flips(Shown):
+class Flips(Provable, Shown):
     """Which rows of a table a change of some columns would give another answer."""
 
     status: NDArray[np.str_]
@@ -74,7 +77,8 @@ class Flips(Shown):
     """For each row that flips, the changed row."""
     proofs: tuple[tuple[Proof, ...], ...]
     """For each row that keeps its answer, why no changed row reaches a leaf with another one. Ranges of linear leaves
-    are bounded, and few rows are listed, without a proof that is kept."""
+    are bounded, and few rows are listed, without a proof that is kept; a proof file has them."""
+    evidence: Evidence | None = None
 
     @property
     def lower(self) -> float:
@@ -138,18 +142,8 @@ def independent(
     model, deadline = Model.of(tree), Deadline(time_limit)
     change = read_change(model, columns, by)
     base = bind(model, domain, deadline=deadline)
-    if not _can_change(base, change):
-        return Independent("yes")  # the tree sees one value in these columns
-    cuts = PairCuts(RowPairs.of(base, change))
-    if model.tree.coef is not None:
-        listed = _by_listing(cuts.pairs, tolerance)
-        if listed is not None:
-            return listed
-    lines = [lines_of(model.tree, o, base.lower, base.upper) for o in range(_n_lines(model))]
-    is_flat = not any(line.coef.any() for row in lines for line in row)
-    differ = _may_differ(cuts.pairs, lines, tolerance)
-    explored = explore_leaves(cuts, differ, stop_at_first=is_flat, deadline=deadline, progress=progress)
-    return _conclude(cuts, explored, lines, tolerance, deadline)
+    answer = _answer(base, change, tolerance, deadline, progress)
+    return replace(answer, evidence=Evidence.on(base, partial(_claims, base, change, tolerance, answer)))
 
 
 def find_flips(
@@ -199,7 +193,131 @@ def find_flips(
         base.require(row, f"row {i} of X")
     done = ask_rows(partial(_flip, base, change, tolerance, deadline), rows, n_jobs, progress)
     status, points, proofs = zip(*done)
-    return Flips(np.array(status), tuple(points), tuple(proofs))
+    claims = partial(_claims_of_rows, base, change, tolerance, rows, status, points)
+    return Flips(np.array(status), tuple(points), tuple(proofs), Evidence.on(base, claims))
+
+
+def _answer(
+    base: EncodedDomain,
+    change: Change,
+    tolerance: float,
+    deadline: Deadline,
+    progress: Callable[[int, int], None] | None,
+) -> Independent:
+    """Whether the answer is independent of a change."""
+    if not _can_change(base, change):
+        return Independent("yes")  # the tree sees one value in these columns
+    model, cuts = base.model, PairCuts(RowPairs.of(base, change))
+    if model.tree.coef is not None:
+        listed = _by_listing(cuts.pairs, tolerance)
+        if listed is not None:
+            return listed
+    lines = _lines(base)
+    is_flat = not any(line.coef.any() for row in lines for line in row)
+    differ = _may_differ(cuts.pairs, lines, tolerance)
+    explored = explore_leaves(cuts, differ, stop_at_first=is_flat, deadline=deadline, progress=progress)
+    return _conclude(cuts, explored, lines, tolerance, deadline)
+
+
+def _lines(base: EncodedDomain) -> list[list[Line]]:
+    """For each output the answers of all leaves; none of a classifier."""
+    return [lines_of(base.model.tree, o, base.lower, base.upper) for o in range(_n_lines(base.model))]
+
+
+def _claims(base: EncodedDomain, change: Change, tolerance: float, answer: Independent) -> list[Claim]:
+    """The claim that the answer is independent, proved once more, or two rows that show the contrary."""
+    statement = {"kind": "independent"} | _written(change, tolerance)
+    if answer.first is not None and answer.second is not None:
+        return [Claim(statement, False, [plain_row(answer.first), plain_row(answer.second)])]
+    if answer.status != "yes" or not _can_change(base, change):
+        return [Claim(statement, True if answer else None, {} if answer else None)]
+    cuts, lines = PairCuts(RowPairs.of(base, change)), _lines(base)
+
+    def is_broken(Z: Floats) -> Bools:
+        first, second = (outputs(base.model.tree, features) for features in cuts.pairs.features_of_rows(Z))
+        return np.asarray((np.abs(first - second) > tolerance).any(axis=1))
+
+    def pairs_in(leaf: int) -> list[tuple[Line, Line]]:
+        a, b = divmod(leaf, base.model.tree.n_leaves)
+        both = [_on_pairs(cuts.pairs, one[a], one[b]) for one in lines] if a <= b else []
+        return [pair for one, other in both for pair in ((one, other), (other, one))]
+
+    certificate = _certificate(cuts, _may_differ(cuts.pairs, lines, tolerance), pairs_in, tolerance, is_broken)
+    return [Claim(statement, None if certificate is None else True, certificate)]
+
+
+def _claims_of_rows(
+    base: EncodedDomain,
+    change: Change,
+    tolerance: float,
+    rows: Array,
+    status: Sequence[str],
+    points: Sequence[Array | None],
+) -> list[Claim]:
+    """For each row that it keeps its answer, proved once more, or the changed row that does not."""
+    claims = []
+    for row, outcome, point in zip(rows, status, points):
+        statement = {"kind": "keeps", "row": plain_row(row)} | _written(change, tolerance)
+        certificate = _certificate_of_row(base, change, tolerance, row) if outcome == "keeps" else None
+        if point is not None:
+            claims.append(Claim(statement, False, [plain_row(point)]))
+        else:
+            claims.append(Claim(statement, None if certificate is None else True, certificate))
+    return claims
+
+
+def _certificate_of_row(base: EncodedDomain, change: Change, tolerance: float, row: Array) -> Certificate | None:
+    model, cuts = base.model, ChangedCuts(base, row, change)
+    encoded, tree, answer = cuts.encoded, model.tree, answers(model, row[None])[0]
+    lines = _lines(encoded)
+    before = [Line(np.zeros(tree.n_features), float(value)) for value in answer]
+    if model.is_classifier:
+        differ = tree.leaf_class != tree.leaf_class[encoded.leaf_of(row)]
+    else:
+        low, high = _ranges(lines, encoded)
+        differ = (np.maximum(high - answer, answer - low) > tolerance).any(axis=1)
+
+    def is_broken(Z: Floats) -> Bools:
+        return np.asarray((np.abs(outputs(tree, Z) - answer) > tolerance).any(axis=1))
+
+    def pairs_in(leaf: int) -> list[tuple[Line, Line]]:
+        both = [(one[leaf], old) for one, old in zip(lines, before)]
+        return [pair for one, old in both for pair in ((one, old), (old, one))]
+
+    return _certificate(cuts, np.asarray(differ), pairs_in, tolerance, is_broken)
+
+
+def _certificate(
+    cuts: Cuts,
+    differ: Bools,
+    pairs_in: Callable[[int], list[tuple[Line, Line]]],
+    tolerance: float,
+    is_broken: Callable[[Floats], Bools],
+) -> Certificate | None:
+    """Prove that leaves are out of reach, or that their answers do not differ: lines of each pair that is compared."""
+    whole = cuts.polytope(cuts.root())
+    if is_small(cuts.encoded, whole) or (whole.lower == whole.upper).all():
+        Z = points_that_arrive(cuts.encoded, whole, is_broken)
+        return None if len(Z) else {cuts.node_key(cuts.node_at(())).partition(",")[0]: {"enumerated": True}}
+    explored = explore_leaves(cuts, differ, deadline=Deadline(None))
+    found = certificate_of(cuts, explored.verdicts)
+    for leaf, (verdict, region) in enumerate(zip(explored.verdicts, explored.regions)):
+        pairs = pairs_in(leaf)
+        if verdict.status == "unreachable" or not pairs:
+            if verdict.status in ("reachable", "undecided"):
+                return None
+            continue
+        here: Region = cuts.root() if verdict.status == "not asked" else region  # then the box alone shows it
+        entry = exclude_ways(cuts, here, pairs, tolerance, is_broken, Deadline(None))
+        if entry is None:
+            return None
+        found |= {cuts.node_key(~leaf): entry} if entry["ways"] else {}
+    return found
+
+
+def _written(change: Change, tolerance: float) -> dict[str, Any]:
+    """A change as statements of a proof file name it."""
+    return {"columns": change.columns, "by": [change.limits[j] for j in change.columns], "tolerance": tolerance}
 
 
 def _flip(
