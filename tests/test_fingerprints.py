@@ -178,6 +178,11 @@ OURS = {
     "classes, chosen, two columns": ("DTSemNetClassifier", "mixed", {**CHOSEN, "max_split_features": 2}),
     "numbers, chosen, two columns": ("DTSemNetRegressor", "diabetes", {**CHOSEN, "max_split_features": 2}),
     "classes, chosen, sparse": ("DTSemNetClassifier", "wine", {**CHOSEN, "sparsity": "auto"}),
+    "numbers, short leaves": ("DTSemNetRegressor", "mixed numbers", {**NUMBERS, "max_leaf_features": 2}),
+    "numbers, short leaves, absolute": (
+        "DTSemNetRegressor", "pair", {**NUMBERS, "max_leaf_features": 2, "loss": "absolute_error"},
+    ),
+    "numbers, chosen, sparse": ("DTSemNetRegressor", "diabetes", {**CHOSEN, "sparsity": "auto"}),
 }  # fmt: skip
 
 RIVALS = {

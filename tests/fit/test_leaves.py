@@ -1,6 +1,8 @@
 """What leaves hold: class frequencies, guards, ridge models, updates by new rows."""
 
 import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from dtsemnet.fit.data import Sample, Scaling, TrainingData, merge
@@ -16,6 +18,7 @@ from dtsemnet.fit.leaves import (
     ridge_paths,
     update_leaves,
 )
+from dtsemnet.fit.sparse import n_columns_read
 from dtsemnet.tree import Topology, Tree
 
 STEP = Tree(Topology.complete(1), [[1.0]], [0.0], [[1.0, 0.0], [0.0, 1.0]], class_names=["left", "right"])
@@ -120,3 +123,19 @@ def test_augmented_rows_do_not_make_two_leaves_one():
     ((_, model),) = ridge_paths(STEP, RidgeRows(sample, Scaling.of(sample)), [LeafFit(True, 0.1)], linear=True)
     left, right = model[:, 0, 0]
     assert left < 0 < right
+
+
+@given(st.integers(0, 2**32), st.integers(1, 3), st.sampled_from([0.01, 1.0, 100.0]))
+@settings(max_examples=15)
+def test_models_on_few_columns_solve_the_ridge_problem_on_the_columns_that_they_read(seed, most, penalty):
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((60, 5)), rng.standard_normal((60, 2))
+    sample = sample_of(X, y, rng.random(60) + 0.1)
+    rows = RidgeRows(sample, Scaling.of(sample), column=np.array([0, 0, 1, 2, 3]))
+    tree = Tree(Topology.complete(1), rng.standard_normal((1, 5)), [0.1], np.zeros((2, 2)))
+    fits = [LeafFit(False, penalty, n_columns=most), LeafFit(False, penalty, n_columns=4), LeafFit(False, penalty)]
+    (error, few), (wide_error, wide), (full_error, full) = ridge_paths(tree, rows, fits, linear=True)
+    assert (n_columns_read(few.reshape(4, -1)[:, :-1], rows.column) <= most).all()
+    assert_allclose(wide, full, atol=1e-6)
+    assert_allclose(wide_error, full_error, rtol=1e-6)
+    assert np.isfinite(error)

@@ -109,6 +109,46 @@ def test_the_limit_is_kept_by_every_way_to_fit_numbers(options):
     assert columns_of(regressor).max(initial=0) <= 2
 
 
+def columns_of_leaves(estimator):
+    column = np.array([feature.column_index for feature in estimator.model_.encoder.features])
+    return n_columns_read(np.vstack(estimator.tree_.coef), column)
+
+
+@pytest.mark.parametrize("options", [{}, {"effort": 0}, {"training": "paper"}, {"training": "straight_through"},
+                                     {"loss": "absolute_error"}, {"effort": 0, "early_stopping": True},
+                                     {"max_split_features": 1}, {"loss": "huber", "n_init": 1}], ids=str)  # fmt: skip
+def test_leaves_keep_their_limit_in_every_way_to_fit(options):
+    regressor = DTSemNetRegressor(2, max_iter=5, max_leaf_features=2, random_state=0, **options).fit(*DIABETES)
+    if regressor.tree_.coef is not None:
+        assert columns_of_leaves(regressor).max() <= 2
+    assert regressor.score(*DIABETES) > 0.1
+
+
+def test_leaves_keep_their_limit_for_each_output_through_torch_and_with_more_rows():
+    X, y = DIABETES
+    y = np.column_stack([y, X[:, 0] - 3 * X[:, 5] + X[:, 7]])
+    options = {"effort": 0, "max_iter": 4, "random_state": 0, "max_leaf_features": 3}
+    regressor = DTSemNetRegressor(1, warm_start=True, **options).fit(X, y)
+    assert columns_of_leaves(regressor).max() == 3
+    before = regressor.tree_.coef != 0
+    regressor.partial_fit(X, y)
+    assert_array_equal(regressor.tree_.coef != 0, before)
+    pytest.importorskip("torch", reason="torch is an optional extra")
+    assert columns_of_leaves(regressor.set_params(engine="torch", loss="absolute_error").fit(X, y)).max() <= 3
+
+
+def test_a_short_leaf_reads_what_its_rows_depend_on():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 8))
+    y = np.where(X[:, 0] > 0, 3 * X[:, 2] - X[:, 5] + 4, X[:, 7])
+    regressor = DTSemNetRegressor(1, max_leaf_features=2, max_split_features=1, random_state=0).fit(X, y)
+    assert regressor.score(X, y) > 0.99
+    assert {tuple(np.flatnonzero(np.abs(coef[0]) > 0.1)) for coef in regressor.tree_.coef} == {(2, 5), (7,)}
+    auto = DTSemNetRegressor(sparsity="auto", max_iter=10, random_state=0).fit(X, y)
+    assert columns_of_leaves(auto).max() <= 3
+    assert auto.score(X, y) > 0.95
+
+
 def test_the_limit_is_kept_through_torch():
     pytest.importorskip("torch", reason="torch is an optional extra")
     options = {"engine": "torch", "n_init": 1, "max_iter": 4}
@@ -174,12 +214,15 @@ def test_plans_are_repeated_with_each_limit_unless_they_read_one_column_anyway()
 
 
 def test_columns_go_during_the_first_phase_and_stay_away():
-    first, second = with_fewer_columns((Phase(20, 0.1), Phase(5, 0.0)), (9, 2))
+    setting = replace(CLASSIFICATION[0], columns=(9, 2), leaf_columns=(9, 3))
+    first, second = with_fewer_columns((Phase(20, 0.1), Phase(5, 0.0)), setting)
     counts = [first.step(epoch).n_columns for epoch in range(20)]
     assert counts[0] == 9
     assert counts[6:] == [2] * 14
     assert all(later <= earlier for earlier, later in itertools.pairwise(counts))
     assert {second.step(epoch).n_columns for epoch in range(5)} == {2}
+    assert {second.step(epoch).n_leaf_columns for epoch in range(5)} == {3}
+    assert first.step(0).n_leaf_columns == 9
 
 
 def test_the_sparsest_of_those_near_the_best_wins():

@@ -110,6 +110,9 @@ def run(
     max_split_features: Annotated[
         int | None, typer.Option(help="Most columns that a split may read.", min=1, metavar="N")
     ] = None,
+    max_leaf_features: Annotated[
+        int | None, typer.Option(help="Most columns that a linear leaf may read.", min=1, metavar="N")
+    ] = None,
     sparsity: Annotated[
         Literal["auto"] | None, typer.Option(help="auto: the fewest columns a split that do nearly as well.")
     ] = None,
@@ -146,7 +149,9 @@ def run(
             "max_split_features": max_split_features, "sparsity": sparsity, "n_jobs": jobs, "random_state": seed,
             "verbose": int(not quiet and not as_json and sys.stderr.isatty()),
         }  # fmt: skip
-        estimator, figures = _fit(table, options | _task_options(table.task, leaf, balanced=balanced))
+        estimator, figures = _fit(
+            table, options | _task_options(table.task, leaf, max_leaf_features, balanced=balanced)
+        )
     _save(estimator, table, figures, out)
     if as_json:
         print_json(figures | {"model": out})
@@ -154,14 +159,18 @@ def run(
         _show(table, figures, data, out, linear=getattr(estimator, "leaf", None) == "linear")
 
 
-def _task_options(task: str, leaf: str | None, *, balanced: bool) -> dict[str, Any]:
+def _task_options(task: str, leaf: str | None, most: int | None, *, balanced: bool) -> dict[str, Any]:
     """Options that only one of the two estimators has; given for the other they are refused, not ignored."""
     if task == "regression" and balanced:
         raise ValueError("--balanced weighs classes, but this is regression; add --task classification if it is not.")
     if task == "classification" and leaf is not None:
         raise ValueError("--leaf is for regression, but this is classification; add --task regression if it is not.")
+    if task == "classification" and most is not None:
+        raise ValueError(
+            "--max-leaf-features is for regression, but this is classification; add --task regression if it is not."
+        )
     if task == "regression":
-        return {"leaf": leaf or "linear"}
+        return {"leaf": leaf or "linear", "max_leaf_features": most}
     return {"class_weight": "balanced"} if balanced else {}
 
 

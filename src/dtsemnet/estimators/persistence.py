@@ -104,6 +104,7 @@ LEGAL: dict[str, Rule] = {
     "max_leaf_nodes": or_none(whole(1)),
     "ccp_alpha": number(0),
     "max_split_features": or_none(whole(1)),
+    "max_leaf_features": or_none(whole(1)),
     "sparsity": one_of(None, "auto"),
     "effort": whole(0, 1),
     "probability": one_of("margin", "leaf"),

@@ -34,7 +34,10 @@ class DTSemNetRegressor(TreeRegressor, PrunableEstimator, SparseEstimator):
         Largest number of splits on a path; by default the fit finds the depth itself.
     min_samples_leaf, max_leaf_nodes, ccp_alpha, max_split_features, sparsity
         As in :class:`DTSemNetClassifier`; ``ccp_alpha`` weighs squared errors of the models of the leaves, and
-        ``sparsity="auto"`` allows half a standard error. Leaves are not limited.
+        ``sparsity="auto"`` allows half a standard error, and shortens linear leaves too.
+    max_leaf_features : int, optional
+        Most columns that a linear model in a leaf may read, one model for each output; the other weights are exactly
+        zero. By default all, or with ``sparsity="auto"`` as few as do nearly as well.
     monotonic_cst : array_like of int of shape (n_columns,), or dict, optional
         1 if no output may fall as a column rises, -1 if none may rise, 0 for any, column by column or by the names of
         columns. Holds for every row, and each fit ends with a proof (:mod:`dtsemnet.tree.order`). Linear leaves then
@@ -105,6 +108,7 @@ class DTSemNetRegressor(TreeRegressor, PrunableEstimator, SparseEstimator):
         max_leaf_nodes: int | None = None,
         ccp_alpha: float = 0.0,
         max_split_features: int | None = None,
+        max_leaf_features: int | None = None,
         sparsity: str | None = None,
         monotonic_cst: Any = None,
         effort: int = 1,
@@ -143,6 +147,7 @@ class DTSemNetRegressor(TreeRegressor, PrunableEstimator, SparseEstimator):
         self.max_leaf_nodes = max_leaf_nodes
         self.ccp_alpha = ccp_alpha
         self.max_split_features = max_split_features
+        self.max_leaf_features = max_leaf_features
         self.sparsity = sparsity
         self.monotonic_cst = monotonic_cst
         self.effort = effort

@@ -30,7 +30,7 @@ class SparsityPath:
     """Trees whose splits read fewer and fewer columns, from the widest on."""
 
     limit: tuple[int | None, ...]
-    """``max_split_features`` of each tree; None: no limit."""
+    """Most columns of a split, and of a linear leaf, of each tree; None: no limit."""
     n_columns: Floats
     """Columns that a split of each tree reads, on average; 0 if there is no split."""
     n_leaves: Ints
@@ -66,7 +66,7 @@ class SparseEstimator(TreeEstimator):
     def sparsity_path(
         self, X: Any, y: Any, sample_weight: Any = None, *, limits: Sequence[int | None] | None = None
     ) -> SparsityPath:
-        """Fit a tree for each number of columns that a split may read.
+        """Fit a tree for each number of columns that a split, and a linear leaf, may read.
 
         All trees are judged by the same rows. ``sparsity="auto"`` chooses by the same rule, among all plans instead of
         the best for each limit.
@@ -76,8 +76,8 @@ class SparseEstimator(TreeEstimator):
         X, y, sample_weight
             As in :meth:`fit`. This estimator itself is not fitted.
         limits : sequence of int or None, optional
-            Values of ``max_split_features``, from the widest to the narrowest. By default no limit, and 10, 5, 3, 2
-            and 1 columns as far as X has more.
+            Most columns of a split, and of a linear leaf, from the widest to the narrowest. By default no limit, and
+            10, 5, 3, 2 and 1 columns as far as X has more.
 
         Returns
         -------
@@ -114,7 +114,8 @@ class SparseEstimator(TreeEstimator):
         )
 
     def _at(self, limit: int | None, seed: int) -> Any:
-        return clone(self).set_params(max_split_features=limit, sparsity=None, random_state=seed)
+        limits = {name: limit for name in ("max_split_features", "max_leaf_features") if name in self.get_params()}
+        return clone(self).set_params(**limits, sparsity=None, random_state=seed)
 
 
 def _verdict(estimator: TreeEstimator) -> Verdict:

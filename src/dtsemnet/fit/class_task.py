@@ -62,7 +62,7 @@ class ClassTask(OurTask[ClassParameters]):
     problem: Classification
     pause = ANNEALED_SHARE
     tolerance = 0.25
-    sparse_tolerance = 1.0
+    sparse_tolerance = 0.75
 
     def __init__(
         self, data: TrainingData, options: FitOptions, recipe: Recipe, *, most_epochs: int | None = None, **more: Any

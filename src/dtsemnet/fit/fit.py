@@ -69,6 +69,8 @@ PRUNINGS = (1.0, 3.0, 8.0)
 """How hard the trees of the leading plans are pruned, in the units of :meth:`OurTask.smaller_trees`."""
 LEADERS = 3
 """Plans whose trees are also judged after pruning."""
+MOST_SHORTENED = 6
+"""Trees with linear leaves that are also judged with a few columns in each leaf, if sparse leaves are asked for."""
 TEACHERS = 5
 """Plans whose cross-fitted answers smooth the last targets."""
 
@@ -119,6 +121,7 @@ def fit(task: Task[Any, Any], rng: np.random.Generator, watch: Watch | None = No
                 entrants = [entrant for entrant in entrants if not is_behind(entrant.judged, best.judged)]
         leaders = [leader for limit in task.column_limits for leader in _leaders(entrants, limit)]
         rivals = [*entrants, *(smaller for entrant in leaders for smaller in entrant.smaller(folds))]
+        rivals += _with_short_leaves(task, rivals, folds)
         best = rivals[task.choose([entrant.judged for entrant in rivals])]
         for entrant in rivals:
             outcome = "chosen" if entrant is best else "not chosen"
@@ -143,6 +146,15 @@ def _leaders(entrants: Sequence[Entrant], n_columns: int | None) -> list[Entrant
     """The best entrants with a limit on the columns of a split, best first."""
     alike = [entrant for entrant in entrants if entrant.plan.n_columns == n_columns]
     return sorted(alike, key=attrgetter("loss"))[:LEADERS]
+
+
+def _with_short_leaves(task: OurTask[Any], rivals: Sequence[Entrant], folds: Sequence[Fold]) -> list[Entrant]:
+    """Those of the best rivals that have linear leaves, with each limit on the columns of a leaf."""
+    if not task.leaf_limits:
+        return []
+    near = [rivals[n] for n in task.near_best([entrant.judged for entrant in rivals])]
+    linear = [entrant for entrant in near if entrant.judged.leaf_fit is not None and entrant.judged.leaf_fit.linear]
+    return [short for entrant in linear[:MOST_SHORTENED] for short in entrant.with_short_leaves(folds)]
 
 
 def _own(checkpoint: Any) -> AbstractContextManager[None]:
@@ -178,7 +190,10 @@ class Entrant:
     """What a leaf must save, in the units of :meth:`OurTask.smaller_trees`."""
 
     def __str__(self) -> str:
-        return f"{self.plan}{f', pruned by {self.pruning:g}' if self.pruning else ''}"
+        leaf_fit = None if self.verdict is None else self.verdict.leaf_fit
+        most = None if leaf_fit is None else leaf_fit.n_columns
+        leaves = "" if most is None else f", at most {most} columns a leaf"
+        return f"{self.plan}{f', pruned by {self.pruning:g}' if self.pruning else ''}{leaves}"
 
     @property
     def judged(self) -> Verdict:
@@ -238,6 +253,18 @@ class Entrant:
                 entrant.outcomes = [self.task.outcome(tree, f.train, f.held) for tree, f in zip(trees, folds)]
                 entrant.verdict = self.task.judge(entrant.outcomes, verdict)
                 entrants.append(entrant)
+        return entrants
+
+    def with_short_leaves(self, folds: Sequence[Fold]) -> list[Entrant]:
+        """The same splits with each limit on the columns of a leaf, judged anew."""
+        entrants = []
+        for limit in self.task.leaf_limits:
+            if (task := self.task.with_leaf_limit(self.judged, limit)) is None:
+                break
+            entrant = copy(self)
+            entrant.outcomes = [task.outcome(tree, fold.train, fold.held) for tree, fold in zip(self.trees, folds)]
+            entrant.verdict = task.judge(entrant.outcomes, self.judged)
+            entrants.append(entrant)
         return entrants
 
     def anew(
@@ -406,7 +433,8 @@ def train_one_epoch(task: Task[Any, Any], phase: Phase, l1: float = 0.0) -> tupl
     """Train the ``init`` of a task for one epoch on all its rows (``partial_fit``); return its parameters."""
     rng, setting = np.random.default_rng(0), Setting(0.0, l1=l1)
     if isinstance(task, OurTask):
-        phase = replace(phase, n_columns=task.columns_to_keep())
+        n_columns, n_leaf_columns = task.columns_to_keep()
+        phase = replace(phase, n_columns=n_columns, n_leaf_columns=n_leaf_columns)
     with one_thread():
         rows = task.rows(task.data.sample)
         engine = task.engine(setting, task.initial(setting, task.data.sample, rng, task.init), rows)

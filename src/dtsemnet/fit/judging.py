@@ -28,6 +28,7 @@ __all__ = [
     "is_behind",
     "judge_classes",
     "judge_numbers",
+    "near_best",
     "simplest_of_best",
     "sparsest_of_best",
 ]
@@ -65,8 +66,8 @@ class RegressionOutcome:
     weight: Floats
     ways: tuple[LeafFit, ...]
     n_leaves: int
-    n_columns: int = 0
-    """Columns that the splits read, counted anew in each split."""
+    n_columns: tuple[int, ...]
+    """Columns that the splits, and the leaves fitted in each way, read, counted anew in each of them."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ class Verdict:
     calibration: Calibration | None = None
     leaf_fit: LeafFit | None = None
     n_columns: float = 0.0
-    """Mean number of columns that the splits of a tree read, counted anew in each split."""
+    """Mean number of columns that splits and linear leaves of a tree read, counted anew in each of them."""
     score: float = float("nan")
     """Share of right classes, or R2 averaged over the outputs, as estimators score."""
 
@@ -112,8 +113,9 @@ def judge_classes(outcomes: Sequence[ClassOutcome], before: Calibration | None =
     loss = 0.5 * ~is_right + np.square(chance - truth).sum(axis=1)
     score = float(np.average(is_right, weights=weight))
     return Verdict(
-        loss, weight, _mean_leaves(outcomes), chance, calibration, n_columns=_mean_columns(outcomes), score=score
-    )
+        loss, weight, _mean_leaves(outcomes), chance, calibration,
+        n_columns=float(np.mean([outcome.n_columns for outcome in outcomes])), score=score,
+    )  # fmt: skip
 
 
 def judge_numbers(outcomes: Sequence[RegressionOutcome], loss: LossName, parameter: float) -> Verdict:
@@ -124,7 +126,7 @@ def judge_numbers(outcomes: Sequence[RegressionOutcome], loss: LossName, paramet
     best = int(np.argmin([np.average(each, weights=weight) for each in losses]))
     leaf_fit = outcomes[0].ways[best]
     n_leaves = _mean_leaves(outcomes) * (2 if leaf_fit.linear else 1)
-    n_columns = _mean_columns(outcomes)
+    n_columns = float(np.mean([outcome.n_columns[best] for outcome in outcomes]))
     score = _r2(output[best], y, weight)
     return Verdict(losses[best], weight, n_leaves, output[best], leaf_fit=leaf_fit, n_columns=n_columns, score=score)
 
@@ -146,22 +148,23 @@ def is_behind(verdict: Verdict, best: Verdict) -> bool:
 
 def simplest_of_best(verdicts: Sequence[Verdict], tolerance: float) -> int:
     """The plan with the fewest leaves among those within ``tolerance`` standard errors of the best."""
-    return min(_near_best(verdicts, tolerance), key=lambda n: (verdicts[n].n_leaves, verdicts[n].mean, n))
+    return min(near_best(verdicts, tolerance), key=lambda n: (verdicts[n].n_leaves, verdicts[n].mean, n))
 
 
 def sparsest_of_best(verdicts: Sequence[Verdict], tolerance: float) -> int:
-    """The plan whose splits read the fewest columns in all, among those within ``tolerance`` standard errors.
+    """The plan whose splits and leaves read the fewest columns, within ``tolerance`` standard errors of the best.
 
-    What a person has to read are the columns of every split; so a tree of many splits on one column each is not
-    sparser than one of a few splits on two.
+    What a person has to read are the columns of every split and every linear leaf; so a tree of many splits on one
+    column each is not sparser than one of a few splits on two.
     """
     return min(
-        _near_best(verdicts, tolerance),
+        near_best(verdicts, tolerance),
         key=lambda n: (verdicts[n].n_columns, verdicts[n].n_leaves, verdicts[n].mean, n),
     )
 
 
-def _near_best(verdicts: Sequence[Verdict], tolerance: float) -> list[int]:
+def near_best(verdicts: Sequence[Verdict], tolerance: float) -> list[int]:
+    """The plans that are behind the best by no more than ``tolerance`` standard errors."""
     best = min(verdicts, key=lambda verdict: verdict.mean)
     behind = [verdict.behind(best) for verdict in verdicts]
     return [n for n, (mean, error) in enumerate(behind) if mean <= tolerance * error]
@@ -171,10 +174,6 @@ def _r2(output: Floats, y: Floats, weight: Floats) -> float:
     left = weight @ np.square(output - y)
     spread = weight @ np.square(y - np.average(y, axis=0, weights=weight))
     return float(np.mean(np.where(spread > 0, 1 - left / np.where(spread > 0, spread, 1), left == 0)))
-
-
-def _mean_columns(outcomes: Sequence[ClassOutcome | RegressionOutcome]) -> float:
-    return float(np.mean([outcome.n_columns for outcome in outcomes]))
 
 
 def _mean_leaves(outcomes: Sequence[ClassOutcome | RegressionOutcome]) -> float:

@@ -7,7 +7,8 @@ least one row, so the most frequent class of a leaf stays its class.
 Linear models: ridge regression in each leaf towards the linear model of all
 rows, in closed form. Two choices, the penalty and whether rows also count for
 the leaf that is their second choice (the paper's augmented samples), are made on
-validation rows, or by leave-one-out errors if there are none.
+validation rows, or by leave-one-out errors if there are none. A model of a few columns
+chooses them by forward selection, and so does the model of all rows that it is shrunk towards.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.fit.data import BLOCK, Sample, Scaling, TrainingData
 from dtsemnet.fit.order import signed_ridge
+from dtsemnet.fit.sparse import ColumnLimit, forward_selection
 from dtsemnet.kernels.logits import choices
 from dtsemnet.tree import Topology, Tree
 
@@ -57,6 +59,8 @@ class LeafFit(NamedTuple):
     """Linear models, else constants; a regressor with constant leaves has constants anyway."""
     common: float = 1e-3
     """Ridge penalty of the model of all rows, which the leaves are shrunk towards."""
+    n_columns: int | None = None
+    """Most columns that a linear model reads; None: all."""
 
 
 LEAF_FITS = tuple(LeafFit(augmented, penalty) for augmented in (False, True) for penalty in PENALTIES)
@@ -168,12 +172,18 @@ class RidgeRows:
         Map of the features to training coordinates.
     direction : array of int, shape (n_features,), optional
         1 for features whose weights must not be negative, -1 for not positive, 0 for any.
+    column : array of int, shape (n_features,), optional
+        The column that each feature comes from; by default each is one of its own.
     """
 
-    def __init__(self, sample: Sample, scaling: Scaling, direction: Ints | None = None) -> None:
+    def __init__(
+        self, sample: Sample, scaling: Scaling, direction: Ints | None = None, column: Ints | None = None
+    ) -> None:
         self.sample, self.scaling, self.direction = sample, scaling, direction
+        self.column = np.arange(sample.X.shape[1]) if column is None else column
         self._designs: dict[bool, Floats] = {}
-        self._common: dict[tuple[bool, float], Floats] = {}
+        self._sums: dict[tuple[bool, float], tuple[Floats, Floats]] = {}
+        self._common: dict[tuple[bool, float, int | None], Floats] = {}
 
     def design(self, rows: Ints, linear: bool) -> Floats:
         """Some of the rows in training coordinates with a column of ones, or the ones alone."""
@@ -183,9 +193,16 @@ class RidgeRows:
             self._designs[linear] = _design(self.sample, self.scaling, linear)
         return self._designs[linear][rows]
 
-    def common(self, linear: bool, penalty: float) -> Floats:
-        """Ridge model of all rows, shape (n_columns, n_outputs); the intercept has the smallest penalty."""
-        if (linear, penalty) not in self._common:
+    def common(self, linear: bool, penalty: float, most: int | None = None) -> Floats:
+        """Ridge model of all rows, shape (n_features + 1, n_outputs); the intercept has the smallest penalty."""
+        key = linear, penalty, most
+        if key not in self._common:
+            self._common[key] = self.solved(*self._penalised(linear, penalty), most)
+        return self._common[key]
+
+    def _penalised(self, linear: bool, penalty: float) -> tuple[Floats, Floats]:
+        """Sums of products over all rows: of the design, with a ridge, and of the design with the targets."""
+        if (linear, penalty) not in self._sums:
             n_columns = self.sample.X.shape[1] + 1 if linear else 1
             gram, moment = np.eye(n_columns) * penalty, np.zeros((n_columns, self.sample.y.shape[1]))
             gram[-1, -1] = 1e-3
@@ -194,11 +211,31 @@ class RidgeRows:
                 weighted = design * self.sample.weight[part, None]
                 gram += weighted.T @ design
                 moment += weighted.T @ self.sample.y[part]
+            self._sums[linear, penalty] = gram, moment
+        return self._sums[linear, penalty]
+
+    def solved(self, gram: Floats, moment: Floats, most: int | None) -> Floats:
+        """The model (n_features + 1, n_outputs) with ``gram @ model = moment`` that keeps signs, on a few columns."""
+        if most is None or len(gram) == 1:
             model = np.linalg.solve(gram, moment)
-            if self.direction is not None and not self.has_right_signs(model):
-                model = signed_ridge(gram, moment, self.direction)
-            self._common[linear, penalty] = model
-        return self._common[linear, penalty]
+            return model if self.has_right_signs(model) else signed_ridge(gram, moment, self._signs)
+        model = np.zeros_like(moment)
+        limit = ColumnLimit(most, self.column)
+        # The intercept is solved for first: what is left of the others is what they explain beside it.
+        along = gram[:-1, -1] / gram[-1, -1]
+        rest = gram[:-1, :-1] - np.outer(gram[:-1, -1], along)
+        for o, target in enumerate(moment.T):
+            kept = np.append(forward_selection(rest, (target[:-1] - along * target[-1])[:, None], limit), True)
+            part = gram[np.ix_(kept, kept)], target[kept, None]
+            model[kept, o] = np.linalg.solve(*part)[:, 0]
+            if not self.has_right_signs(model[:, o : o + 1]):
+                model[kept, o] = signed_ridge(*part, self._signs[kept[:-1]])[:, 0]
+        return model
+
+    @property
+    def _signs(self) -> Ints:
+        assert self.direction is not None
+        return self.direction
 
     def has_right_signs(self, model: Floats) -> bool:
         """Whether no weight of a model (n_columns, n_outputs) has the wrong sign."""
@@ -230,9 +267,18 @@ def ridge_paths(
     coordinates, (n_leaves, n_outputs, n_columns), the bias last
     """
     found: dict[LeafFit, tuple[float, Floats]] = {}
-    for kind in dict.fromkeys((fit.linear and linear, fit.augmented) for fit in fits):
-        alike = [fit for fit in fits if (fit.linear and linear, fit.augmented) == kind]
-        found |= zip(alike, _ridge_of_kind(tree, rows, alike, *kind, judges))
+
+    def kind_of(fit: LeafFit) -> tuple[bool, bool, bool]:
+        is_linear = fit.linear and linear
+        return is_linear, fit.augmented, is_linear and fit.n_columns is not None
+
+    for kind in dict.fromkeys(map(kind_of, fits)):
+        alike = [fit for fit in fits if kind_of(fit) == kind]
+        is_linear, augmented, has_few_columns = kind
+        if has_few_columns:
+            found |= zip(alike, _few_columns_of_kind(tree, rows, alike, augmented, judges))
+        else:
+            found |= zip(alike, _ridge_of_kind(tree, rows, alike, is_linear, augmented, judges))
     return [found[fit] for fit in fits]
 
 
@@ -275,17 +321,56 @@ def _ridge_of_kind(
     return list(zip((error / sample.weight.sum()).tolist(), models))
 
 
-def update_leaves(tree: Tree, model: Floats, seen: Floats, sample: Sample, scaling: Scaling) -> Floats:
+def _few_columns_of_kind(
+    tree: Tree, rows: RidgeRows, fits: Sequence[LeafFit], augmented: bool, judges: bool
+) -> list[tuple[float, Floats]]:
+    """Fit every leaf on a few columns, in ways that differ by their penalties and their numbers of columns."""
+    sample, n_leaves, n_outputs = rows.sample, tree.n_leaves, rows.sample.y.shape[1]
+    common = [rows.common(True, fit.common, fit.n_columns) for fit in fits]
+    models = [np.tile(each.T, (n_leaves, 1, 1)) for each in common]
+    error = np.full(len(fits), 0.0 if judges else np.nan)
+    first, second = _first_and_second(tree, sample, augmented)
+    for leaf, own, guest in _members(first, second, n_leaves):
+        index = np.concatenate([own, guest])
+        root = np.sqrt(sample.weight[index])[:, None]
+        design, y = rows.design(index, True) * root, sample.y[index] * root
+        gram, moment = design.T @ design, design.T @ y
+        free = np.ones(len(gram))
+        free[-1] = 1e-6
+        for p, fit in enumerate(fits):
+            ridge = fit.penalty * free
+            penalised = gram + np.diag(ridge)
+            models[p][leaf] = rows.solved(penalised, moment + ridge[:, None] * common[p], fit.n_columns).T
+            for o in range(n_outputs if judges else 0):
+                kept = models[p][leaf, o] != 0
+                kept[-1] = True
+                part = design[: len(own), kept]
+                leverage = (part * np.linalg.solve(penalised[np.ix_(kept, kept)], part.T).T).sum(axis=1)
+                misses = (y[: len(own), o] - part @ models[p][leaf, o, kept]) / (1 - np.minimum(leverage, 1 - 1e-6))
+                error[p] += np.square(misses).sum() / n_outputs
+    return list(zip((error / sample.weight.sum()).tolist(), models))
+
+
+def update_leaves(
+    tree: Tree, model: Floats, seen: Floats, sample: Sample, scaling: Scaling, *, keeps_zeros: bool = False
+) -> Floats:
     """Update leaf models (n_leaves, n_outputs, n_columns) by new rows; all of it in training coordinates.
 
-    The rows seen so far hold the model of a leaf in place by their weight, ``seen`` (n_leaves,).
+    The rows seen so far hold the model of a leaf in place by their weight, ``seen`` (n_leaves,). Weights of zero may
+    stay so.
     """
     moved, linear = model.copy(), model.shape[2] > 1
     for leaf, own, _ in _members(leaves_of(tree, sample), None, tree.n_leaves):
         design = _design(sample.take(own), scaling, linear)
         weighted = design * sample.weight[own, None]
         gram = weighted.T @ design + max(seen[leaf], 1e-3) * np.eye(design.shape[1])
-        moved[leaf] += np.linalg.solve(gram, weighted.T @ (sample.y[own] - design @ model[leaf].T)).T
+        moment = weighted.T @ (sample.y[own] - design @ model[leaf].T)
+        if not keeps_zeros:
+            moved[leaf] += np.linalg.solve(gram, moment).T
+            continue
+        for o, before in enumerate(model[leaf]):
+            kept = np.append(before[:-1] != 0, True)
+            moved[leaf, o, kept] += np.linalg.solve(gram[np.ix_(kept, kept)], moment[kept, o])
     return moved
 
 

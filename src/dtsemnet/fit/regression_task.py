@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -26,16 +27,21 @@ from dtsemnet.fit.leaves import (
     update_leaves,
 )
 from dtsemnet.fit.order import isotonic, sides_of_tree, thresholds
-from dtsemnet.fit.plans import Plan, TableSize, ordered_plans, regression_plans
+from dtsemnet.fit.plans import COLUMN_LIMITS, Plan, TableSize, ordered_plans, regression_plans
 from dtsemnet.fit.pruning import Costs, best_subtrees, regression_costs
 from dtsemnet.fit.settings import FitOptions, Recipe, Setting
+from dtsemnet.fit.sparse import n_columns_read
 from dtsemnet.fit.tasks import Candidate, OurTask
 from dtsemnet.kernels.optimizer import hold
 from dtsemnet.kernels.regression import DEVIANCES
-from dtsemnet.training import Regression, RegressionParameters, Rows, Step, TreeEngine, validation_loss
+from dtsemnet.training import ALL, Regression, RegressionParameters, Rows, Step, TreeEngine, validation_loss
+from dtsemnet.training.columns import Rules
 from dtsemnet.tree import Tree
 
 __all__ = ["RegressionTask", "fold_leaves"]
+
+FEW_COLUMNS = (LeafFit(False, 1.0), LeafFit(False, 100.0))
+"""Ways to fit leaves on a few columns, beside the one that is best with all columns."""
 
 
 class RegressionTask(OurTask[RegressionParameters]):
@@ -75,6 +81,21 @@ class RegressionTask(OurTask[RegressionParameters]):
         plans = regression_plans(TableSize(len(self.data.sample), self.data.n_features), self.max_depth)
         return ordered_plans(plans) if self.data.direction is not None and self.problem.linear else plans
 
+    @property
+    def leaf_limits(self) -> tuple[int, ...]:
+        if self.options.sparsity is None or not self.problem.linear:
+            return ()
+        widest = self.options.max_leaf_features or self._n_varying_columns
+        return tuple(limit for limit in COLUMN_LIMITS if limit < widest)
+
+    def with_leaf_limit(self, verdict: Verdict, limit: int) -> Self | None:
+        if verdict.leaf_fit is None or not verdict.leaf_fit.linear:
+            return None
+        task = copy.copy(self)
+        chosen = verdict.leaf_fit
+        task.ways = tuple(dict.fromkeys(way._replace(n_columns=limit) for way in (chosen, *FEW_COLUMNS)))
+        return task
+
     def given(self, grown: Grown, train: Sample) -> Tree:
         # The ridge penalty of a start needs no choice: training goes on from here, or the leaves are fitted again.
         return self.fill(self.splits_only(grown.splits), None, train, None, LeafFit(False, 10.0)).tree
@@ -86,7 +107,9 @@ class RegressionTask(OurTask[RegressionParameters]):
         """A leaf must save this many times what its numbers would save by fitting noise alone."""
         assert verdict.leaf_fit is not None
         linear = verdict.leaf_fit.linear and self.problem.linear
-        n_numbers = 1 + int((self.data.scaling.factor > 0).sum()) if linear else 1
+        n_varying = int((self.data.scaling.factor > 0).sum())
+        most = n_varying if verdict.leaf_fit.n_columns is None else min(n_varying, verdict.leaf_fit.n_columns)
+        n_numbers = 1 + most if linear else 1
         noise = verdict.mean * float(np.square(self.data.target_scale[1]).sum())
         if self.has_log_link:  # then the loss is no variance
             noise = float(((1 - verdict.score) * np.var(sample.y, axis=0)).sum())
@@ -97,8 +120,16 @@ class RegressionTask(OurTask[RegressionParameters]):
         ways = self.ways if self.problem.linear else CONSTANT_FITS
         models = [model for _, model in self._models(tree, train, ways, judges=False)]
         output = np.array(self._outputs(tree, models, train, held))
-        y = self.data.standardise(held.y)
-        return RegressionOutcome(output, y, held.weight, ways, tree.n_leaves, self.columns_read(tree))
+        y, n_columns = self.data.standardise(held.y), self.columns_read(tree)
+        in_leaves = [self._columns_of_leaves(model) for model in models]
+        return RegressionOutcome(
+            output, y, held.weight, ways, tree.n_leaves, tuple(n_columns + n_read for n_read in in_leaves)
+        )
+
+    def _columns_of_leaves(self, model: Floats) -> int:
+        """Columns that leaf models (n_leaves, n_outputs, n_features + 1, or 1) read, counted anew in each of them."""
+        slopes = model.reshape(-1, model.shape[2])[:, :-1]
+        return int(n_columns_read(slopes, self.data.column).sum()) if slopes.shape[1] else 0
 
     def judge(self, outcomes: Sequence[RegressionOutcome], before: Verdict | None) -> Verdict:
         return judge_numbers(outcomes, self.problem.loss, self.problem.parameter)
@@ -153,7 +184,8 @@ class RegressionTask(OurTask[RegressionParameters]):
         if self.recipe.closed_form:
             before = self._initial_leaves(np.random.default_rng(0), self.init).reshape(model.shape)
             before = np.exp(before) if self.has_log_link else before
-            model = update_leaves(tree, before, seen, self._standard(sample), self.data.scaling)
+            keeps = self.options.max_leaf_features is not None or self.options.sparsity is not None
+            model = update_leaves(tree, before, seen, self._standard(sample), self.data.scaling, keeps_zeros=keeps)
         guard = self.init.lower, self.init.upper
         if self.init.lower is not None and self.init.upper is not None:
             lower, upper, leaf = self.init.lower.copy(), self.init.upper.copy(), leaves_of(tree, sample)
@@ -165,8 +197,16 @@ class RegressionTask(OurTask[RegressionParameters]):
 
     def _of_trained(self, trained: RegressionParameters) -> Floats:
         """The models of the leaves that training has reached, (n_leaves, n_outputs, n_columns)."""
-        leaves: Floats = trained.leaves.astype(np.float64).reshape(self.topology.n_leaves, self.problem.n_outputs, -1)
+        matrix: Floats = trained.leaves.astype(np.float64)
+        # A training that was cut short may not have left out all that it should.
+        hold(matrix, Rules(self.data.column).of_leaves(matrix, self._most_leaf_columns))
+        leaves = matrix.reshape(self.topology.n_leaves, self.problem.n_outputs, -1)
         return np.exp(leaves) if self.has_log_link else leaves
+
+    @property
+    def _most_leaf_columns(self) -> int:
+        """Most columns of the model of a leaf."""
+        return ALL if self.options.max_leaf_features is None else self.options.max_leaf_features
 
     @property
     def has_log_link(self) -> bool:
@@ -205,9 +245,15 @@ class RegressionTask(OurTask[RegressionParameters]):
         """Fit all leaves in each of the ways: the mean squared leave-one-out error, if it judges, and the models."""
         rows = next((rows for sample, rows in self._ridge_rows if sample is train), None)
         if rows is None:
-            rows = RidgeRows(self._standard(train), self.data.scaling, self.data.direction)
+            rows = RidgeRows(self._standard(train), self.data.scaling, self.data.direction, self.data.column)
             self._ridge_rows.append((train, rows))
-        fitted = ridge_paths(tree, rows, leaf_fits, linear=self.problem.linear, judges=judges)
+        most = self.options.max_leaf_features
+        ways = (
+            leaf_fits
+            if most is None
+            else [fit._replace(n_columns=min(most, fit.n_columns or most)) for fit in leaf_fits]
+        )
+        fitted = ridge_paths(tree, rows, ways, linear=self.problem.linear, judges=judges)
         return [(loss, self._in_order(tree, model, train)) for loss, model in fitted]
 
     def _in_order(self, tree: Tree, model: Floats, train: Sample) -> Floats:

@@ -63,6 +63,7 @@ class FitOptions:
     max_leaf_nodes: int | None = None
     ccp_alpha: float = 0.0
     max_split_features: int | None = None
+    max_leaf_features: int | None = None
     sparsity: Literal["auto"] | None = None
     n_init: int | Literal["auto"] = "auto"
     max_iter: int | None = None
@@ -106,6 +107,8 @@ class Setting:
     """Larger gradients are scaled down to this norm; 0: none are."""
     columns: tuple[int, int] | None = None
     """Most columns that a split reads at the beginning and at the end; None: all."""
+    leaf_columns: tuple[int, int] | None = None
+    """The same for the linear models of leaves."""
 
     def at_depth(self, depth: int) -> Self:
         """Adapt a setting made for depth 4 to a deeper classifier, whose logits sum more margins and are larger."""
@@ -120,7 +123,10 @@ class Setting:
 
     def sparse(self) -> Self:
         """Go on from a tree that has its few columns: no others come back."""
-        return self if self.columns is None else replace(self, columns=(self.columns[1],) * 2)
+        columns, leaf_columns = (
+            None if limits is None else (limits[1],) * 2 for limits in (self.columns, self.leaf_columns)
+        )
+        return replace(self, columns=columns, leaf_columns=leaf_columns)
 
     def warm(self) -> Self:
         """Start from a given tree: a third of the learning rate, and a temperature that does not erase the tree."""
@@ -188,11 +194,16 @@ def _straight_through(setting: Setting, n_epochs: int) -> tuple[Phase, ...]:
     return (Phase(n_epochs, Decay(setting.learning_rate, 0.95), selector="straight_through", temperature=1.0),)
 
 
-def with_fewer_columns(phases: tuple[Phase, ...], columns: tuple[int, int]) -> tuple[Phase, ...]:
-    """Let the splits lose columns during the first phase, so that those that are left adapt while training goes on."""
-    shrinking = Geometric(*columns, until=SHRINKING_SHARE, after=columns[1])
+def with_fewer_columns(phases: tuple[Phase, ...], setting: Setting) -> tuple[Phase, ...]:
+    """Let splits and leaves lose columns during the first phase, so that those left adapt while training goes on."""
+    limits = {"n_columns": setting.columns, "n_leaf_columns": setting.leaf_columns}
+    given = {name: limit for name, limit in limits.items() if limit is not None}
+    shrinking: dict[str, Any] = {
+        name: Geometric(*limit, until=SHRINKING_SHARE, after=limit[1]) for name, limit in given.items()
+    }
+    ends: dict[str, Any] = {name: end for name, (_, end) in given.items()}
     first, *later = phases
-    return replace(first, n_columns=shrinking), *(replace(phase, n_columns=columns[1]) for phase in later)
+    return replace(first, **shrinking), *(replace(phase, **ends) for phase in later)
 
 
 def _n_leaf_epochs(n_epochs: int) -> int:

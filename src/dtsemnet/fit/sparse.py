@@ -3,8 +3,8 @@
 *Forward selection* takes the column that explains most of the targets, removes its part from the targets and
 from the other columns, and goes on with what is left (:func:`forward_selection`). The features of one column
 (its categories, its missing mark) are taken together. All it needs are the sums of products of the columns, so
-one pass over the rows serves every number of columns. Three parts of a fit use it: splits of trees
-that are grown, given splits that are to be made sparse (:func:`sparse_planes`), and linear leaves.
+one pass over the rows serves every number of columns. Three parts of a fit use it: splits of trees that are grown,
+given splits that are to be made sparse (:func:`sparse_planes`), and linear leaves (:mod:`dtsemnet.fit.leaves`).
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.fit.conformal import CrossFit
 from dtsemnet.fit.data import Sample, TrainingData
 from dtsemnet.fit.initial_trees import Grown, RandomTree
-from dtsemnet.fit.judging import Verdict, simplest_of_best, sparsest_of_best
+from dtsemnet.fit.judging import Verdict, near_best, simplest_of_best, sparsest_of_best
 from dtsemnet.fit.leaves import LeafFit
 from dtsemnet.fit.order import one_sided
 from dtsemnet.fit.plans import COLUMN_LIMITS, Plan, sparse_plans
@@ -253,8 +253,7 @@ class OurTask(Task[Setting, P]):
         return self.recipe.settings
 
     def phases(self, setting: Setting, n_epochs: int) -> tuple[Phase, ...]:
-        phases = self.recipe.phases(setting, n_epochs)
-        return phases if setting.columns is None else with_fewer_columns(phases, setting.columns)
+        return with_fewer_columns(self.recipe.phases(setting, n_epochs), setting)
 
     def plans(self) -> Sequence[Plan]:
         return sparse_plans(self.dense_plans(), self.column_limits) if self.chooses else ()
@@ -273,6 +272,15 @@ class OurTask(Task[Setting, P]):
         return widest, *(limit for limit in COLUMN_LIMITS if limit < fewer)
 
     @property
+    def leaf_limits(self) -> tuple[int, ...]:
+        """The most columns of a linear leaf that are tried on finished splits; none if leaves are not to be sparse."""
+        return ()
+
+    def with_leaf_limit(self, verdict: Verdict, limit: int) -> Self | None:
+        """The task that judges the trees of a plan with so few columns in each leaf; None if its leaves read none."""
+        return None
+
+    @property
     def _n_varying_columns(self) -> int:
         """Number of columns that tell rows apart."""
         return len(np.unique(self.data.column[self.data.scaling.factor > 0]))
@@ -281,18 +289,32 @@ class OurTask(Task[Setting, P]):
         """The limit on the columns of a split in a plan; None if there is none."""
         return None if plan.n_columns is None else ColumnLimit(plan.n_columns, self.data.column)
 
-    def columns_to_keep(self) -> int:
-        """Most columns of a split when the given tree learns from more rows: as many as it has, if it is sparse."""
-        if self.init is None or (self.options.max_split_features is None and self.options.sparsity is None):
-            return ALL
-        return max(1, int(n_columns_read(self.init.weight, self.data.column).max(initial=0)))
+    def columns_to_keep(self) -> tuple[int, int]:
+        """Most columns of a split and of a leaf when a given tree learns from more rows: if limited, as many as now."""
+        options, init = self.options, self.init
+        parts = (
+            (options.max_split_features, None if init is None else init.weight),
+            (
+                options.max_leaf_features,
+                None if init is None or init.coef is None else init.coef.reshape(-1, init.n_features),
+            ),
+        )
+        is_auto = options.sparsity is not None
+        split, leaf = (
+            ALL if weight is None or (limit is None and not is_auto)
+            else max(1, int(n_columns_read(weight, self.data.column).max(initial=0)))
+            for limit, weight in parts
+        )  # fmt: skip
+        return split, leaf
 
     def _with_columns(self, setting: Setting) -> Setting:
-        """A setting that leaves each split as many columns at its end as this task allows."""
-        if self.n_columns is None:
-            return setting
+        """A setting that leaves each split, and each leaf, as many columns at its end as this task allows."""
         n_all = int(self.data.column.max()) + 1
-        return replace(setting, columns=(n_all, min(self.n_columns, n_all)))
+        columns, leaf_columns = (
+            None if most is None else (n_all, min(most, n_all))
+            for most in (self.n_columns, self.options.max_leaf_features)
+        )
+        return replace(setting, columns=columns, leaf_columns=leaf_columns)
 
     @property
     def rules(self) -> Rules:
@@ -322,6 +344,10 @@ class OurTask(Task[Setting, P]):
             return init
         weight, bias = scaling.fold(planes)
         return init.replace(weight=weight, bias=bias)
+
+    def near_best(self, verdicts: Sequence[Verdict]) -> list[int]:
+        """The plans among which the fewest columns decide, those whose splits read the fewest first."""
+        return sorted(near_best(verdicts, self.sparse_tolerance), key=lambda n: (verdicts[n].n_columns, n))
 
     def choose(self, verdicts: Sequence[Verdict]) -> int:
         """The plan to carry out."""

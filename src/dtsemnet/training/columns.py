@@ -3,6 +3,7 @@
 If a split may read only a few columns, it keeps those that move its score most. A column moves the score of a split
 by the norm of its weights in training coordinates, where every feature has a standard deviation of 1. The features
 of one column (its categories, its missing mark) count as one and stay or go together. The bias always stays.
+The linear models of leaves are kept to few columns in the same way.
 
 If some columns must not meet in a split (*groups*), the split keeps the group that moves its score most, and its few
 columns are chosen in there.
@@ -24,6 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dtsemnet.arrays import Bools, Floats, Ints
+from dtsemnet.training.engine import ALL
 from dtsemnet.tree import Topology
 from dtsemnet.tree.order import is_ordered
 
@@ -125,12 +127,16 @@ class Rules:
                                  np.full(len(splits), ANY_SIGN, np.int8)])  # fmt: skip
         return signs if len(allowed) < len(signs) else allowed & signs
 
-    def of_leaves(self, leaves: Floats) -> Ints:
+    def of_leaves(self, leaves: Floats, n_columns: int = ALL) -> Ints:
         """What each number of the leaf models may be, (n_models, n_features + 1), or no rows if all are free."""
-        if self.direction is None or leaves.shape[1] == 1:
-            return np.ones((0, leaves.shape[1]), np.int8)
+        if leaves.shape[1] == 1:
+            return np.ones((0, 1), np.int8)
+        allowed = ANY_SIGN * free_features(leaves, self.column, n_columns).astype(np.int8)
+        if self.direction is None:
+            return allowed
         signs = np.append(allowed_signs(self.direction, self.direction), np.int8(ANY_SIGN))
-        return np.tile(signs, (len(leaves), 1))
+        signs = np.tile(signs, (len(leaves), 1))
+        return signs if len(allowed) < len(signs) else allowed & signs
 
     def _free_features(self, splits: Floats, n_columns: int) -> Bools:
         if self.groups is None:

@@ -262,7 +262,7 @@ class CpuRegression(_CpuEngine):
 
     def run_epoch(self, order: Ints, step: Step) -> float:
         loss, rates, n_steps = self.settings(step), self.rates(step), self.n_steps
-        in_leaves = self.rules.of_leaves(self.leaves.value)
+        in_leaves = self.rules.of_leaves(self.leaves.value, step.n_leaf_columns)
         hold(self.leaves.value, in_leaves)
         total, taken = regression_epoch(
             self.rows, order, self.batch_size, self.children, self.splits, self.leaves,

@@ -106,6 +106,8 @@ class Step:
     """How leaves are selected (regression)."""
     n_columns: int = ALL
     """Most columns that a split may read: those that move its score most stay, the others get weights of zero."""
+    n_leaf_columns: int = ALL
+    """Most columns that a linear model in a leaf may read, likewise."""
 
     @property
     def rate_of_leaves(self) -> float:

@@ -184,8 +184,9 @@ class Training(Generic[E]):
         history.epochs.append(Epoch(epoch, self.steps[epoch], loss, value, time.perf_counter() - started))
         for callback in self.callbacks:
             callback.on_epoch(context)
-        # A state whose splits still read more columns than those at the end is not one to keep.
-        if value is not None and self.steps[epoch].n_columns <= self.steps[-1].n_columns:
+        # A state whose splits or leaves still read more columns than those at the end is not one to keep.
+        step, last = self.steps[epoch], self.steps[-1]
+        if value is not None and step.n_columns <= last.n_columns and step.n_leaf_columns <= last.n_leaf_columns:
             best = None if history.best_epoch is None else history.epochs[history.best_epoch].monitor
             if best is None or value < best - self.tol:
                 history.best_epoch, self._best = epoch, self.engine.state()

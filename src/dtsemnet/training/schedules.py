@@ -113,13 +113,14 @@ class Phase:
     ----------
     n_epochs : int
         Number of epochs of the phase.
-    learning_rate, leaf_learning_rate, k, temperature, q, selector, n_columns
+    learning_rate, leaf_learning_rate, k, temperature, q, selector, n_columns, n_leaf_columns
         The settings of :class:`Step`, each a number or a schedule over the phase.
 
     Examples
     --------
-    >>> Phase(3, learning_rate=0.1, q=Linear(0, 1)).step(1)
-    Step(learning_rate=0.1, leaf_learning_rate=None, k=1, temperature=0, q=0.5, selector='top_k', n_columns=2147483647)
+    >>> step = Phase(3, learning_rate=0.1, q=Linear(0, 1), n_columns=5).step(1)
+    >>> step.learning_rate, step.q, step.n_columns
+    (0.1, 0.5, 5)
     """
 
     n_epochs: int
@@ -130,6 +131,7 @@ class Phase:
     q: float | Schedule = 0
     selector: SelectorName = "top_k"
     n_columns: int | Schedule = ALL
+    n_leaf_columns: int | Schedule = ALL
 
     def step(self, epoch: int) -> Step:
         """Settings of one epoch, counted from the start of the phase."""
@@ -145,6 +147,7 @@ class Phase:
             q=now(self.q),
             selector=self.selector,
             n_columns=round(now(self.n_columns)),
+            n_leaf_columns=round(now(self.n_leaf_columns)),
         )
 
 

@@ -116,7 +116,7 @@ class _TorchEngine(ABC):
         self._prepare(step)
         for group, rate in zip(self.optimizer.param_groups, (step.learning_rate, step.rate_of_leaves)):
             group["lr"] = rate
-        held = self._held(step.n_columns)
+        held = self._held(step)
         self._hold(held)
         index = torch.as_tensor(np.asarray(order), device=self.device)
         total = 0.0
@@ -129,9 +129,9 @@ class _TorchEngine(ABC):
             self._hold(held)
         return total / float(self.rows.weight[index].double().sum())
 
-    def _held(self, n_columns: int) -> list[tuple[Tensor, Tensor, Tensor]]:
+    def _held(self, step: Step) -> list[tuple[Tensor, Tensor, Tensor]]:
         """Parameters that keep rules in an epoch, with the masks of those that must not be positive, or negative."""
-        allowed = self.rules.of_splits(self._split_matrix(), n_columns, self._sides())
+        allowed = self.rules.of_splits(self._split_matrix(), step.n_columns, self._sides())
         return [self._masks(self.splits.weight, allowed[:, :-1])] if len(allowed) else []
 
     def _sides(self) -> Ints | None:
@@ -275,9 +275,9 @@ class TorchRegression(_TorchEngine):
         self.network.selector = StraightThrough(temperature) if through else TopK(step.k, temperature)
         self.augmented = step.selector == "augmented"
 
-    def _held(self, n_columns: int) -> list[tuple[Tensor, Tensor, Tensor]]:
-        held = super()._held(n_columns)
-        allowed = self.rules.of_leaves(self.parameters().leaves)
+    def _held(self, step: Step) -> list[tuple[Tensor, Tensor, Tensor]]:
+        held = super()._held(step)
+        allowed = self.rules.of_leaves(self.parameters().leaves, step.n_leaf_columns)
         if len(allowed) and isinstance(self.head, LinearLeaves):
             held.append(self._masks(self.head.coef, allowed[:, :-1]))
         return held
