@@ -276,11 +276,6 @@ def environment() -> str:
     return ", ".join([_processor(), f"python {platform.python_version()}", *versions])
 
 
-def has_record() -> bool:
-    """Whether trees were recorded in this environment, so that training gives them to the bit."""
-    return environment() in json.loads(TREES.read_text(encoding="utf-8"))["fingerprints"]
-
-
 def _processor() -> str:
     """The processor as LLVM sees it, which decides how wide loops run: makers give one name to several generations."""
     features = llvmlite.binding.get_host_cpu_features().flatten()
@@ -307,7 +302,9 @@ def test_tree_is_the_recorded_one(name):
 def record(*, afresh: bool) -> None:
     """Write the fingerprints of this environment, and the scores."""
     trees = {name: configuration(name) for name, configuration in CONFIGURATIONS.items()}
-    known = json.loads(TREES.read_text(encoding="utf-8")) if TREES.exists() and not afresh else {"fingerprints": {}}
+    known = json.loads(TREES.read_text(encoding="utf-8"))
+    if afresh:
+        known["fingerprints"] = {}
     known["fingerprints"][environment()] = {name: fingerprint for name, (fingerprint, _) in trees.items()}
     known["scores"] = {name: score for name, (_, score) in trees.items()}
     TREES.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
