@@ -2,8 +2,8 @@
 
 A ``text`` block that follows a ``python`` block is what that block prints, and is compared with it; ``...`` stands for
 anything. A block marked ``text varies`` shows a tree or a score that training found: training rounds differently on
-another processor or with other versions of numpy, so such a block is compared only in the environment that the documents
-were written in, which ``fingerprints/trees.json`` names, and elsewhere for being printed at all.
+another processor or with other versions of numpy, so such a block is compared only in the environment where the
+documents were written, which ``fingerprints/trees.json`` names; elsewhere it has to be printed at all.
 
 Examples are run twice: as they are where the slow tests are run (and wherever the site is built), and with short fits
 everywhere, which shows that what they call is there.
