@@ -18,10 +18,10 @@ demo: $(VENV)/.base
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.dev lint
-	$(BIN)/pytest -n 2 --dist worksteal -m "not slow"
+	$(BIN)/pytest -n 2 --dist worksteal --durations 20 -m "not slow"
 
 test-all: $(VENV)/.dev lint
-	$(BIN)/pytest -n 2 --dist worksteal
+	$(BIN)/pytest -n 2 --dist worksteal --durations 20
 
 # The site, in docs/_build/html: every warning is an error, every link inside it is followed.
 docs: $(VENV)/.docs

@@ -52,9 +52,9 @@ def test_two_signatures_compiled_at_once_are_not_mixed_up(tmp_path):
     for _ in range(2):  # the second round reads what the first has written
         processes = [
             subprocess.Popen([sys.executable, "-c", RACE, name], env=environment, text=True, stdout=subprocess.PIPE)
-            for name in ("float32", "float64", "float32", "float64")
+            for name in ("float32", "float64")
         ]
-        assert [process.communicate(timeout=900)[0].strip() for process in processes] == ["[1, 0]"] * 4
+        assert [process.communicate(timeout=900)[0].strip() for process in processes] == ["[1, 0]"] * 2
     names = [path.name for path in tmp_path.rglob("*walk*.nbc")]
     assert len(names) == len(set(names)) >= 2
 
