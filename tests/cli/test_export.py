@@ -71,3 +71,14 @@ def test_an_export_that_disagrees_is_not_written(run: Run, monkeypatch: pytest.M
 def test_exports_that_are_refused(words: list[str], reason: str, run: Run) -> None:
     shown = " ".join(run("export", "@wine.json", *words, code=2).stderr.replace("│", " ").split())
     assert reason in shown
+
+
+def test_rows_beyond_the_first_are_compared_too(run: Run, prepared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ("export", "@wine.json", "--to", "python", "--data", "@wine.csv", "--out")
+    whole = run(*words, "whole.py", "--json").json()["check"]
+    monkeypatch.setattr(importlib.import_module("dtsemnet.cli.export"), "FIRST_ROWS", 10)
+    again = run(*words, "again.py", "--json").json()["check"]
+    count = [int(text.split()[2].replace(",", "")) for text in (whole, again)]
+    assert count[1] >= 178 + 300
+    assert abs(count[1] - count[0]) < 100  # probes begin at other rows
+    assert Path("whole.py").read_text() == Path("again.py").read_text()

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dtsemnet.cli.tables import prepare, take_target, task_of
+from dtsemnet.cli.tables import TableRequest, prepare, read_split_table, take_target, task_of
 from dtsemnet.tables.files import read_table
 
 
@@ -94,3 +94,9 @@ def test_a_text_with_nearly_as_many_values_as_rows_is_flagged() -> None:
 def test_weights_are_checked(weight: list[object], message: str) -> None:
     with pytest.raises(ValueError, match=f"--weight 'w' must hold .*{message}|--weight 'w' must {message}"):
         take_target(pd.DataFrame({"x": [1, 2], "y": [1, 2], "w": weight}), "y", "w")
+
+
+def test_whole_numbers_in_a_file_with_decimal_commas_are_not_said_to_be_text(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("size;units;price\n" + "".join(f"{k},5;{k % 7};{3 * k},25\n" for k in range(40)))
+    table = read_split_table(TableRequest(tmp_path / "t.csv", "price"), lambda _: None)
+    assert table.fates == {"size": "number, written as text", "units": "number"}

@@ -159,3 +159,12 @@ def test_rows_whose_margins_overflow_floats_are_left_out():
 )  # fmt: skip
 def test_a_report_counts_in_words(counts, said):
     assert str(CheckReport(9, *counts)) == said
+
+
+def test_many_rows_are_compared_in_blocks_and_counted_as_one(monkeypatch):
+    model = make_model("linear")
+    whole, told = check_export(model, as_itself(model, model)), []
+    monkeypatch.setattr(export.artefact, "BLOCK", 100)
+    blocks = check_export(model, as_itself(model, model), progress=lambda *said: told.append(said))
+    assert blocks == whole
+    assert told == [(start, whole.n_rows) for start in range(0, whole.n_rows, 100)]

@@ -79,9 +79,9 @@ def test_leaves_show_the_mix_and_the_share_of_their_rows():
     tree = Tree(Topology.complete(1), [[1.0]], [0.0], [[1, 0], [0, 1]], class_names=["a", "b"])
     texts = [text.get_text() for text in plot_tree(tree, [[-1], [1], [2], [3]], ["a", "a", "b", "b"]).texts]
     assert "a 100 %" in texts
-    assert "25 % of rows" in texts
+    assert "leaf 0, 25 % of rows" in texts
     assert "b 67 %" in texts
-    assert "75 % of rows" in texts
+    assert "leaf 1, 75 % of rows" in texts
 
 
 def test_edges_are_as_wide_as_their_share():

@@ -100,8 +100,14 @@ def test_terms_are_listed_the_largest_first():
     weight = np.array([0.0, 1.0, -3.0, 2.0, 0, 0, 0])
     assert largest_terms(weight) == [2, 3, 1]
     assert largest_terms(weight, np.array([9.0, 5.0, 1.0, 2.0, 0, 0, 0])) == [1, 3, 2]
-    lines = fit_sum(VIEW, weight, 0.5, weight, lambda text: len(text) <= 24, 2)
-    assert lines == [f"0.5 {MINUS} 3 (colour = red)", "+ 2 (colour = blue) …"]
+    lines = fit_sum(VIEW, weight, 0.5, weight, lambda text: len(text) <= 24, 9)
+    assert "\n".join(lines).startswith(f"0.5 {MINUS} 3 (colour = red)\n+ 2 (colour = blue)")
+
+
+def test_a_constant_is_not_shown_beside_a_part_of_its_terms():
+    weight = np.array([0.0, 1.0, -3.0, 2.0, 0, 0, 0])
+    lines = fit_sum(VIEW, weight, -5680.0, weight, lambda text: len(text) <= 24, 2)
+    assert lines == [f"{MINUS}3 (colour = red)", "+ 2 (colour = blue) …"]
 
 
 @given(st.text(min_size=1, max_size=30), st.integers(0, 30))

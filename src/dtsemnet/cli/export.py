@@ -7,6 +7,7 @@ its own result with the tree and refuses one that disagrees.
 from __future__ import annotations
 
 import importlib
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
 
@@ -38,6 +39,8 @@ dtsemnet export model.json --to onnx --out tree.onnx
 dtsemnet export model.json --to python --out tree.py --force
 """
 
+FIRST_ROWS = 10_000
+"""Rows that the exporter compares itself; the others follow with a bar that shows the time left."""
 
 FormName: TypeAlias = Literal[
     "c", "c-float", "python", "numpy", "sql", "postgresql", "onnx", "onnx-network", "json", "dot", "smt2", "text"
@@ -109,8 +112,11 @@ def run(
     options = FORMS[to].options | ({} if name is None else {FORMS[to].name: name})
     X = None if data is None else loaded.read(data, reading).X
     export = importlib.import_module("dtsemnet.export")
-    with working("writing, and comparing with the tree"):
-        result = getattr(export, FORMS[to].function)(loaded.model, X, **options)
+    with working("writing, and comparing with the tree") as tell:
+        first = X if X is None or to in ("text", "dot") else X.head(FIRST_ROWS)
+        result = getattr(export, FORMS[to].function)(loaded.model, first, **options)
+        if X is not None and len(X) > FIRST_ROWS and isinstance(result, export.Artefact) and result.report:
+            result = replace(result, report=export.check_export(loaded.model, result, X, progress=tell))
     content, check = str(result), ""  # a text or a drawing is only for reading; a program was checked
     if isinstance(result, export.Artefact):
         content, check = result.content, str(result.report or "not checked, as nothing here can run it")

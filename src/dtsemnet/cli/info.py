@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dtsemnet.cli.output import columns, print_json, say
+
+if TYPE_CHECKING:
+    from dtsemnet.tree import MarginProbability
 
 __all__ = ["EXAMPLES", "run"]
 
@@ -56,7 +59,7 @@ def _contents(path: Path) -> dict[str, Any]:
         "classes": None if tree.class_names is None else list(tree.class_names),
         "depth": tree.depth, "splits": tree.n_splits, "leaves": tree.n_leaves, "kind of leaves": leaves,
         "outputs": tree.n_outputs,
-        "probabilities": None if model.probability is None else str(model.probability),
+        "probabilities": _probabilities(model.probability),
         "columns": [
             {"name": column.name, "categories": None if column.categories is None else len(column.categories)}
             | {"missing": column.missing}
@@ -85,6 +88,14 @@ def _show(facts: dict[str, Any]) -> None:
         say(f"{name:<{width}}   {value}")
     say()
     columns(["column", "read as"], [[column["name"], _kind(column)] for column in facts["columns"]], words=True)
+
+
+def _probabilities(given: MarginProbability | None) -> str | None:
+    """How probabilities follow from margins, in short; None if they are the shares of the leaf."""
+    if given is None:
+        return None
+    parts = ", ".join(f"{name} {getattr(given, name):.4g}" for name in ("rate", "power", "floor"))
+    return f"by margins ({parts})"
 
 
 def _object(about: dict[str, Any], key: str) -> dict[str, Any] | None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dtsemnet.arrays import Array, Floats
-from dtsemnet.cli.output import counted, quoted, remark
+from dtsemnet.cli.output import counted, quoted, remark, working
 from dtsemnet.cli.tables import pick, read_weight, take_target
 from dtsemnet.tables.files import TableOptions, read_table
 from dtsemnet.tables.recipe import Recipe
@@ -96,12 +96,15 @@ class Loaded:
         text = [c.name for c in model.encoder.columns if c.categories and all(isinstance(v, str) for v in c.categories)]
         if wanted is not None and model.class_names and all(isinstance(name, str) for name in model.class_names):
             text.append(wanted)
-        whole = read_table(path, reading, text=[*text, *recipe.columns], remark=remark)
+        with working(f"reading {path.name}"):
+            whole = read_table(path, reading, text=[*text, *recipe.columns], remark=remark)
         # A column of numbers that training read from numbers may be written as text here.
         numbers = {c.name for c in model.encoder.columns if not c.categories} - recipe.columns
         if wanted is not None and not model.is_classifier:
             numbers |= {wanted} - recipe.columns
-        frame = recipe.apply(Recipe.find(whole, reading, only=numbers, remark=remark).apply(whole))
+        with working(f"reading the columns of {path.name}") as tell:
+            found = Recipe.find(whole, reading, only=numbers, remark=remark, progress=tell)
+            frame = recipe.apply(found.apply(whole, tell), tell)
         y = weights = None
         if wanted is not None and (target is not None or wanted in frame.columns):
             weights_of = frame

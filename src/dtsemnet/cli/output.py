@@ -24,14 +24,16 @@ import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
 from rich.table import Table
+from rich.text import Text
 
 from dtsemnet.names import printable, printable_json, quoted
 
@@ -40,6 +42,7 @@ __all__ = [
     "WIDTH",
     "ModelArgument",
     "TargetOption",
+    "Tell",
     "check_columns",
     "check_output",
     "check_picture",
@@ -75,6 +78,12 @@ WIDTH = 100
 
 MOST_NAMES = 8
 """Names that are listed before the rest is counted."""
+
+Tell: TypeAlias = Callable[..., None]
+"""Is told how much of some work is done, and of how much: see :func:`working`."""
+
+_shown_on: Console | None = None
+"""The console that shows a bar, if one does."""
 
 
 def guarded(run: Callable[..., None], *, debug: bool) -> Callable[..., None]:
@@ -168,26 +177,46 @@ def terminable() -> Iterator[None]:
 
 
 @contextmanager
-def working(text: str, *, after: float = 2.0) -> Iterator[None]:
-    """Show on a terminal that work goes on, and for how long already, once it has taken some seconds.
+def working(text: str, *, after: float = 2.0) -> Iterator[Tell]:
+    """Show on a terminal that work goes on, once it has taken some seconds.
 
-    That is for work whose end cannot be told; a fit has a bar with the time left.
+    It gives a function that takes ``(done, total)``, and what is done if that changes: a bar then shows the time left.
+    Work whose end cannot be told shows for how long it has gone on. A fit has a bar of its own.
     """
-    if not sys.stderr.isatty():
-        yield
+    global _shown_on
+    if not sys.stderr.isatty() or _shown_on is not None:
+        yield lambda done, total, what=text: None
         return
-    shown = (SpinnerColumn(), TextColumn(text), TimeElapsedColumn())
-    progress = Progress(*shown, console=_console(stderr=True), transient=True)
-    progress.add_task(text)
+    console = _console(stderr=True)
+    progress = Progress(SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeLeft(),
+                        console=console, transient=True)  # fmt: skip
+    task = progress.add_task(text, total=None)
+
+    def tell(done: float, total: float, what: str = text) -> None:
+        if what != progress.tasks[0].description:
+            progress.reset(task, description=what, total=total)
+        progress.update(task, completed=done, total=total)
+
     timer = threading.Timer(after, progress.start)
     timer.daemon = True
     timer.start()
+    _shown_on = console  # what is said meanwhile is printed above the bar
     try:
-        yield
+        yield tell
     finally:
+        _shown_on = None
         timer.cancel()
         timer.join()  # if it fires now, what it starts is stopped
         progress.stop()
+
+
+class TimeLeft(ProgressColumn):
+    """The time left, or the time taken where the end is not known."""
+
+    def render(self, task: Task) -> Text:
+        left = task.time_remaining if task.total else None
+        seconds, word = (task.elapsed or 0.0, "so far") if left is None else (left, "left")
+        return Text(f"{timedelta(seconds=round(seconds))} {word}", style="progress.remaining")
 
 
 class _Interrupted(BaseException):
@@ -337,6 +366,8 @@ def size_of(path: Path) -> str:
 
 def _console(*, stderr: bool = False) -> Console:
     """Make a console; one for each line, as a test or a shell may have replaced the stream since the last one."""
+    if stderr and _shown_on is not None:
+        return _shown_on
     console = Console(stderr=stderr, highlight=False, emoji=False)  # a column may be called "a:x:b"
     console.width = min(console.width, WIDTH) if console.is_terminal else WIDTH
     return console

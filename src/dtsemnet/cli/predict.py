@@ -9,6 +9,7 @@ import typer
 
 from dtsemnet.cli.output import (
     ModelArgument,
+    Tell,
     check_columns,
     check_output,
     counted,
@@ -17,10 +18,14 @@ from dtsemnet.cli.output import (
     quoted,
     require,
     say,
+    working,
 )
 from dtsemnet.cli.table_options import TableOptions, reads_tables
 
 __all__ = ["EXAMPLES", "run"]
+
+BLOCK = 20_000
+"""Rows that are written at a time."""
 
 EXAMPLES = """
 dtsemnet predict model.json new.csv --out answers.csv
@@ -56,16 +61,27 @@ def run(
     if proba and not loaded.model.is_classifier:
         raise ValueError(f"--proba needs a model that predicts classes; {quoted(model)} predicts numbers.")
     table = loaded.read(data, reading)
-    answers = _answers(loaded.model, table, proba=proba, leaf=leaf, keep=keep or [])
+    with working(f"predicting {counted(len(table), 'row')}") as tell:
+        answers = _answers(loaded.model, table, proba=proba, leaf=leaf, keep=keep or [])
+        text = "" if as_json and out is None else _csv(answers, tell)
     if out is not None:
-        write_atomically(out, answers.to_csv(index=False, lineterminator="\n"))
+        write_atomically(out, text)
     if as_json:
         rows = answers.astype(object).where(answers.notna(), None).to_dict(orient="records")
         print_json({"rows": len(table), "out": out} if out else rows)
     elif out is None:
-        put(answers.to_csv(index=False, lineterminator="\n"))
+        put(text)
     else:
         say(f"{counted(len(table), 'prediction')} written to {out}.")
+
+
+def _csv(answers: Any, tell: Tell) -> str:
+    """Write the answers as text, many rows at a time."""
+    parts = []
+    for start in range(0, max(1, len(answers)), BLOCK):
+        tell(start, len(answers), f"writing {counted(len(answers), 'row')}")
+        parts.append(answers[start : start + BLOCK].to_csv(index=False, header=start == 0, lineterminator="\n"))
+    return "".join(parts)
 
 
 def _answers(model: Any, table: Any, *, proba: bool, leaf: bool, keep: list[str]) -> Any:

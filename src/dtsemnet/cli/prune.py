@@ -17,6 +17,7 @@ from dtsemnet.cli.output import (
     print_json,
     quoted,
     say,
+    working,
 )
 from dtsemnet.cli.table_options import TableOptions, reads_tables
 
@@ -67,7 +68,11 @@ def run(
     table = loaded.read(data, reading, target=target, weight=weight)
     if out is None:
         sizes = range(loaded.model.tree.n_leaves, 1, -1)
-        lines = [_line(_pruned(loaded, table, max_leaf_nodes=size), table) for size in sizes]
+        lines: list[dict[str, Any]] = []
+        with working("pruning to each size") as tell:
+            for size in sizes:
+                tell(len(lines), len(sizes))
+                lines.append(_line(_pruned(loaded, table, max_leaf_nodes=size), table))
         lines = [line for k, line in enumerate(lines) if not k or line["leaves"] < lines[k - 1]["leaves"]]
         if as_json:
             print_json({"data": data, "rows": len(table), "sizes": lines})
@@ -76,7 +81,8 @@ def run(
                                  for line in lines])  # fmt: skip
         say(f"On the {counted(len(table), 'row')} of {data}. Write one by --leaves N --out FILE.", style="dim")
         return
-    small = _pruned(loaded, table, max_leaf_nodes=leaves, min_samples_leaf=min_rows, ccp_alpha=alpha)
+    with working("pruning"):
+        small = _pruned(loaded, table, max_leaf_nodes=leaves, min_samples_leaf=min_rows, ccp_alpha=alpha)
     before, after = (_line(fitted, table) for fitted in (loaded.estimator(), small))
     _save(loaded, small, out)
     if as_json:

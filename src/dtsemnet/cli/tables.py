@@ -9,7 +9,7 @@ then the text "7".
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from dtsemnet.arrays import Array, Floats
-from dtsemnet.cli.output import check_columns, counted, listed, quoted
+from dtsemnet.cli.output import Tell, check_columns, counted, listed, quoted, working
 from dtsemnet.tables.dates import PARTS, looks_like_dates
 from dtsemnet.tables.files import TableOptions, read_table
 from dtsemnet.tables.recipe import Recipe, is_text
@@ -155,7 +155,8 @@ def _embedded(request: TableRequest) -> LabelledRows:
 
 def _read_training(request: TableRequest, path: Path, remark: Remark) -> tuple[LabelledRows, Recipe, Fates]:
     """Read the file of training rows, and find the recipe for its columns."""
-    frame = read_table(path, request.reading, text=request.categorical, remark=remark)
+    with working(f"reading {path.name}"):
+        frame = read_table(path, request.reading, text=request.categorical, remark=remark)
     check_columns(request.categorical, frame.columns, "--categorical")
     check_columns(request.drop, frame.columns, "--drop")
     target, text = request.target, list(request.categorical)
@@ -163,22 +164,26 @@ def _read_training(request: TableRequest, path: Path, remark: Remark) -> tuple[L
         check_columns([target], frame.columns, "--target")
         text += [target] if request.task == "classification" else []
     dates = _date_requests(request.dates, frame.columns)
-    frame, recipe = _with_recipe(frame, path, request, [*text, *request.drop], dates, remark)
+    with working(f"reading the columns of {path.name}") as tell:
+        frame, recipe, texts = _with_recipe(frame, path, request, [*text, *request.drop], dates, remark, tell)
     frame, y, weight = take_target(frame, target, request.weight, remark)
     X, fates = prepare(frame, drop=request.drop, remark=remark)
     origin = recipe.sources()
-    fates = {name: _fate(name, fates, recipe, origin) for name in fates}
+    fates = {name: _fate(name, fates, texts, origin) for name in fates}
     recipe = recipe.without([name for name, fate in fates.items() if fate.startswith("left out")])
     return LabelledRows(X, y, tuple(X.columns), weight), recipe, fates
 
 
 def _with_recipe(
     frame: Any, path: Path, request: TableRequest, text: Sequence[str], dates: Mapping[str, tuple[str, ...]],
-    remark: Remark,
-) -> tuple[Any, Recipe]:  # fmt: skip
-    """Turn texts into numbers. A file with decimal commas is read again as text: its 1.234 is more than a thousand."""
+    remark: Remark, tell: Tell,
+) -> tuple[Any, Recipe, Collection[str]]:  # fmt: skip
+    """Turn texts into numbers, and say in which columns.
+
+    A file with decimal commas is read again as text: its 1.234 is more than a thousand.
+    """
     quiet: Any = lambda _: None  # noqa: E731
-    options: dict[str, Any] = {"text": text, "dates": dates, "month_first": request.month_first}
+    options: dict[str, Any] = {"text": text, "dates": dates, "month_first": request.month_first, "progress": tell}
     reading, recipe = request.reading, Recipe.find(frame, request.reading, remark=quiet, **options)
     has_commas = any(way.decimal == "," for way in recipe.numbers.values())
     if (has_commas or reading.decimal == "," or reading.thousands == ".") and reading.decimal != ".":
@@ -187,7 +192,7 @@ def _with_recipe(
             frame = read_table(path, reading, text=None)
         reading = replace(reading, decimal=",")
     recipe = Recipe.find(frame, reading, remark=remark, **options)
-    return recipe.apply(frame), recipe
+    return recipe.apply(frame, tell), recipe, recipe.written_as_text(frame)
 
 
 def _date_requests(texts: Sequence[str], columns: Iterable[str]) -> dict[str, tuple[str, ...]]:
@@ -323,11 +328,11 @@ def prepare(frame: Any, *, drop: Sequence[str] = (), remark: Remark = lambda _: 
     return X, fates
 
 
-def _fate(name: str, fates: Fates, recipe: Recipe, origin: Mapping[str, str]) -> str:
+def _fate(name: str, fates: Fates, texts: Collection[str], origin: Mapping[str, str]) -> str:
     """What became of a column, with what its texts were read as."""
     if name in origin:
         return f"{fates[name]}, from the date {quoted(origin[name])}"
-    if name in recipe.numbers and not recipe.numbers[name].is_plain:
+    if name in texts:
         return f"{fates[name]}, written as text"
     return fates[name]
 
@@ -423,7 +428,8 @@ def _like(table: LabelledRows, path: Path, request: TableRequest, recipe: Recipe
     assert target is not None
     text = [name for name in table.names if str(table.X[name].dtype) == "category"]
     text += [target] if table.y.dtype.kind == "O" else []
-    frame = recipe.apply(read_table(path, request.reading, text=[*text, *recipe.columns]))
+    with working(f"reading {path.name}") as tell:
+        frame = recipe.apply(read_table(path, request.reading, text=[*text, *recipe.columns]), tell)
     frame, y, weight = take_target(frame, target, request.weight)
     X = pick(frame, table.names, path, recipe)
     for name in table.names:  # now, and not after a long fit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -131,6 +132,11 @@ def run(
     table = None if data is None else loaded.read(data, reading, target=target, guess=True)
     if epsilon and table is None:
         raise ValueError("--epsilon needs rows to certify; add --data FILE.")
+    if epsilon and not loaded.model.is_classifier:
+        raise ValueError(
+            "--epsilon is about classes, and this model predicts numbers; leave it out, and hold its columns near a "
+            "row by --box COLUMN=LOW:HIGH: the output ranges are then those around that row."
+        )
     X, y = _some_rows(table, max_rows) if table is not None and (epsilon or independent) else (None, None)
     content = loaded.model
     domain = _domain(content, table, box or [], fix or [], integer or [], margin)
@@ -144,12 +150,13 @@ def run(
             time_limit=time_limit,
         )  # fmt: skip
         return
-    with working(f"proving, at most {time_limit:g} s a question"):
+    with working(f"proving, at most {time_limit:g} s a question") as tell:
         report = audit(
             content, domain, X, y, epsilon=epsilon or (), norm=norm, never_output=classes,
             monotone_in=[_column(content, name, "--monotone").name for name in monotone or ()],
             independent_of=[_change(content, text) for text in independent or ()],
             output=None if output is None else _label(content, output, "--output"), time_limit=time_limit,
+            progress=tell,
         )  # fmt: skip
     if out is not None:
         write_atomically(out, report.to_markdown())
@@ -208,7 +215,7 @@ def _domain(model: Model, table: Any, box: list[str], fix: list[str], integer: l
         if table is None and column.categories is None and not np.isfinite([lower[j], upper[j]]).all():
             raise ValueError(
                 f"the range of column {column.name!r} is open, and a proof needs it; name a table by --data, or "
-                f"add --box {column.name}=LOW:HIGH."
+                f"add --box {shlex.quote(column.name + '=LOW:HIGH')}."
             )
     integers = [_column(model, name, "--integer").name for name in integer]
     return replace(base, lower=lower, upper=upper, integer=tuple(integers), fixed=fixed)

@@ -42,6 +42,9 @@ from dtsemnet.tree.probability import margins
 
 __all__ = ["Artefact", "CheckReport", "Drawing", "ExportError", "Predictions", "check_export", "checked"]
 
+BLOCK = 50_000
+"""Rows that are compared at a time."""
+
 
 @dataclass(frozen=True)
 class Predictions:
@@ -156,8 +159,9 @@ class CheckReport:
 
 
 def check_export(
-    tree: Any, artefact: Artefact, X: Any = None, *, n_rows: int = 1000, random_state: int = 0
-) -> CheckReport:
+    tree: Any, artefact: Artefact, X: Any = None, *, n_rows: int = 1000, random_state: int = 0,
+    progress: Callable[[int, int], None] = lambda *_: None,
+) -> CheckReport:  # fmt: skip
     """Compare an artefact with the tree it was made from.
 
     Parameters
@@ -169,6 +173,8 @@ def check_export(
     n_rows : int, default=1000
         Number of probes, about: random rows, rows on and beside every hyperplane, extreme values.
     random_state : int, default=0
+    progress : callable, optional
+        Called with the number of rows compared, and of all rows; they are compared many at a time.
 
     Raises
     ------
@@ -198,8 +204,13 @@ def check_export(
     if artefact.accepts is not None:
         inside &= artefact.accepts(rows)
     kept, features = rows[inside], features[inside]
-    report = _compare(model, artefact, kept, features)
-    return replace(report, n_beyond=int((~inside).sum()))
+    reports = []
+    for start in range(0, max(1, len(kept)), BLOCK):
+        progress(start, len(kept))
+        reports.append(_compare(model, artefact, kept[start : start + BLOCK], features[start : start + BLOCK]))
+    n_rows, n_near = (sum(getattr(one, part) for one in reports) for part in ("n_rows", "n_near"))
+    largest = max(one.largest_difference for one in reports)
+    return CheckReport(n_rows, n_near, int((~inside).sum()), largest)
 
 
 def checked(tree: Any, artefact: Artefact, X: Any = None, *, n_rows: int = 1000) -> Artefact:

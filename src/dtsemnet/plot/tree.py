@@ -105,7 +105,7 @@ class _Leaves:
 
     @property
     def n_lines(self) -> int:
-        """Most lines that a leaf has, its share of the rows included."""
+        """Most lines that a leaf has, the last of which says its number and its share of the rows."""
         tree = self.view.tree
         if tree.is_classifier:
             lines = 1
@@ -113,7 +113,7 @@ class _Leaves:
             lines = max(1 + (self.upper.topology.n_leaves < tree.n_leaves), min(3, tree.n_outputs))
         else:
             lines = 4 if tree.n_outputs == 1 else 2
-        return lines + (self.survey is not None)
+        return lines + 1
 
     @property
     def class_share(self) -> Floats | None:
@@ -300,8 +300,9 @@ class _Drawing:
         share, name, marked = self.leaves.share(~leaf), self.leaves.name(leaf), ~leaf in self.marked
         parts, lines = self.leaves.parts(leaf), self.leaves.lines(leaf, level.leaf_width + 0.04)
         if level.leaf == "words":
-            rows = "" if share is None else "no rows" if share == 0 else f"{style.percent(share)} of rows"
-            glyphs.draw_words(self.ax, x, level.top, level.leaf_width, parts, lines, rows, name, marked)
+            rows = "" if share is None else ", no rows" if share == 0 else f", {style.percent(share)} of rows"
+            last = name.replace("-", " ", 1).replace("-", " to ") + rows
+            glyphs.draw_words(self.ax, x, level.top, level.leaf_width, parts, lines, last, name, marked)
             return
         word = lines[0].removeprefix("mean ") if level.leaf == "upright" else ""
         relative = None if share is None else share / max(self.leaves.largest_share, 1e-300)

@@ -100,11 +100,6 @@ class NumberText:
         """Whether the text of a number has no decimals and no exponent."""
         return self.decimal not in text and not re.search("[eE]", text)
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether numbers are written as everywhere in programs."""
-        return self == NumberText()
-
     def to_dict(self) -> dict[str, str]:
         """The fields as plain JSON."""
         return {"decimal": self.decimal, "thousands": self.thousands, "sign": self.sign}

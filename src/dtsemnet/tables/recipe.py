@@ -66,6 +66,7 @@ class Recipe:
         month_first: bool | None = None,
         remark: Callable[[str], None] = lambda _: None,
         only: Collection[str] | None = None,
+        progress: Callable[[int, int], None] = lambda *_: None,
     ) -> Recipe:
         """Decide what the texts of a table mean.
 
@@ -84,6 +85,8 @@ class Recipe:
             Is told each decision in one sentence.
         only : collection of str, optional
             Columns to look at; by default all.
+        progress : callable, optional
+            Called with the number of columns of text that were looked at, and of all of them.
         """
         options = options or TableOptions()
         wanted = dates or {}
@@ -92,7 +95,7 @@ class Recipe:
             for name in frame.columns
             if name not in text and name not in wanted and (only is None or name in only) and is_text(frame[name])
         ]
-        numbers, missing = _find_numbers(frame, looked_at, options)
+        numbers, missing = _find_numbers(frame, looked_at, options, progress)
         parts = {name: _date_parts(frame[name], name, chosen, month_first) for name, chosen in wanted.items()}
         recipe = cls(numbers, parts, missing, options.na)
         recipe._tell(frame, remark)
@@ -106,10 +109,11 @@ class Recipe:
         marks = {"decimal": known.decimal, "thousands": known.thousands}
         return replace(self, numbers={name: replace(way, **marks) for name, way in self.numbers.items()})
 
-    def apply(self, frame: Any) -> Any:
+    def apply(self, frame: Any, progress: Callable[[int, int], None] = lambda *_: None) -> Any:
         """Read the columns of a table by this recipe; columns that are not there, or hold numbers, stay."""
-        result = {}
-        for name in frame.columns:
+        result: dict[str, Any] = {}
+        for done, name in enumerate(frame.columns):
+            progress(done, frame.shape[1])
             values = frame[name]
             marks = {*self.missing.get(name, ()), *self.na}
             if marks and is_text(values):
@@ -121,6 +125,12 @@ class Recipe:
             else:
                 result[name] = values
         return frame.iloc[:, :0].assign(**result)
+
+    def written_as_text(self, frame: Any) -> dict[str, str]:
+        """Columns of a table whose numbers a program would not read as they are meant, each with an example."""
+        texts = {name: map(str, frame[name].dropna().unique()) for name in self.numbers if is_text(frame[name])}
+        found = {name: next((t for t in texts[name] if _tells(self.numbers[name], t)), None) for name in texts}
+        return {name: example for name, example in found.items() if example is not None}
 
     def sources(self) -> dict[str, str]:
         """For each column of numbers that comes from a date, the column of the file."""
@@ -188,10 +198,8 @@ class Recipe:
     def _tell(self, frame: Any, remark: Callable[[str], None]) -> None:
         """Say what was found, alike columns in one sentence."""
         alike: dict[NumberText, dict[str, str]] = defaultdict(dict)
-        for name, way in self.numbers.items():
-            telling = (text for text in map(str, frame[name].dropna().unique()) if _tells(way, text))
-            if example := next(telling, None):
-                alike[way][name] = example
+        for name, example in self.written_as_text(frame).items():
+            alike[self.numbers[name]][name] = example
         for way, examples in alike.items():
             example = next(iter(examples.values()))
             number = f"{quoted(example)} is read as {way.read(example):.15g}"
@@ -209,7 +217,7 @@ class Recipe:
 
 
 def _find_numbers(
-    frame: Any, names: list[str], options: TableOptions
+    frame: Any, names: list[str], options: TableOptions, progress: Callable[[int, int], None]
 ) -> tuple[dict[str, NumberText], dict[str, tuple[str, ...]]]:
     """Find the columns of numbers among columns of text, and what means missing in columns of text."""
     known = _known(options) if options.decimal or options.thousands else None
@@ -237,7 +245,8 @@ def _find_numbers(
         if strangers:
             missing[name] = tuple(dict.fromkeys(text.strip() for text in strangers))
 
-    for name in names:
+    for done, name in enumerate(names):
+        progress(done, len(names))
         try:
             look(name, known)
         except AmbiguousNumbers as error:

@@ -224,28 +224,36 @@ def fit_condition(view: ReadableView, weight: Floats, bias: float, size: Floats,
 def fit_sum(view: ReadableView, weight: Floats, bias: float, size: Floats, fits: Fits, n_lines: int) -> list[str]:
     """Write a linear model in a few lines: the constant, then the largest terms, as many as fit.
 
+    If some terms do not fit, an ellipsis stands for the rest, the constant included: it balances all of them.
+
     Examples
     --------
     >>> from dtsemnet.tree import Topology
     >>> coef = np.array([0.5, -2.0, 0.1])
     >>> names = ["age", "height", "weight"]
     >>> view = ReadableView.of(Tree(Topology([]), np.empty((0, 3)), [], [[3.0]], [[coef]], feature_names=names))
+    >>> fit_sum(view, coef, 3.0, coef, lambda text: len(text) <= 14, 3)
+    ['3 − 2 height', '+ 0.5 age', '+ 0.1 weight']
     >>> fit_sum(view, coef, 3.0, coef, lambda text: len(text) <= 14, 2)
-    ['3 − 2 height', '+ 0.5 age …']
+    ['−2 height', '+ 0.5 age …']
     """
     used = largest_terms(weight, size)
-    lines = [display_number(bias)]
-    for k, j in enumerate(used):
-        number = float(weight[j])
-        term = _term(number, display_number(abs(number), 2), view.features[j].term, first=False, minus=MINUS)
-        rest = " …" if k < len(used) - 1 else ""
-        if fits(f"{lines[-1]} {term}{rest}"):
-            lines[-1] += f" {term}"
-        elif len(lines) < n_lines:
-            lines.append(term)
-        else:
-            return [*lines[:-1], lines[-1] + " …"]
-    return lines
+    for head in ([display_number(bias)], [""]):
+        lines, n_written = list(head), 0
+        for j in used:
+            number, first = float(weight[j]), lines == [""]
+            term = _term(number, display_number(abs(number), 2), view.features[j].term, first=first, minus=MINUS)
+            rest = " …" if n_written < len(used) - 1 else ""
+            if first or fits(f"{lines[-1]} {term}{rest}"):
+                lines[-1] += term if first else f" {term}"
+            elif len(lines) < n_lines:
+                lines.append(term)
+            else:
+                break
+            n_written += 1
+        if n_written == len(used):
+            break
+    return lines if n_written == len(used) else [*lines[:-1], lines[-1] + " …"]
 
 
 def shorten(text: str, fits: Fits) -> str:

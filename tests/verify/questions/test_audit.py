@@ -97,3 +97,18 @@ def test_independence_is_stated_and_rows_that_would_flip_are_counted():
     assert "- debt by at most 0.25: 0.0% of 2 rows flip" in text
     assert "Rows outside the domain, which were left out: 1." in text
     assert audit(tree, Domain(0, 1), independent_of=["debt"]).statements[0].status == "yes"
+
+
+def test_progress_names_what_is_done_and_counts_it():
+    told = []
+    tree = Tree(Topology.complete(1), [[1.0, 1.0]], [-1.0], [[1, 0], [0, 1]], class_names=["a", "b"])
+    audit(
+        tree, Domain(0, 1), [[0.1, 0.1], [0.9, 0.9]], epsilon=[0.01], never_output=["a"], independent_of=[0],
+        progress=lambda *said: told.append(said),
+    )  # fmt: skip
+    assert list(dict.fromkeys(what for _, _, what in told)) == [
+        "deciding leaves", "proving statements", "certifying rows within 0.01", "asking which rows would flip",
+        "bounding outputs",
+    ]  # fmt: skip
+    assert (2, 2, "certifying rows within 0.01") in told
+    assert all(0 <= done <= total for done, total, _ in told)

@@ -323,7 +323,12 @@ export class Drawing {
     const room = left + wide - 8 - inner,
       shift = node.image ? 2 : 0;
     this.#pen(BOLD, ink, "left", "alphabetic");
-    c.fillText(this.#fitText(facts.leafTitle(leaf), room), inner, top + 18 + shift);
+    const title = this.#fitText(facts.leafTitle(leaf), room),
+      free = room - c.measureText(title).width - 8;
+    c.fillText(title, inner, top + 18 + shift);
+    this.#pen(SMALL, soft, "right", "alphabetic");
+    const number = `leaf ${leaf}`;
+    if (!node.image && c.measureText(number).width <= free) c.fillText(number, inner + room, top + 18);
     this.#pen(SMALL, soft, "left", "alphabetic");
     const detail = facts.leafDetail(leaf);
     c.fillText(this.#fitFirst([detail, detail.split(" \u00b7 ")[0]], room), inner, top + 32 + shift);

@@ -165,7 +165,7 @@ def _tree(model: Model, X: Any) -> str:
         return (
             f"It has {model.tree.n_leaves} leaves, too many to print; `dtsemnet show` and `dtsemnet explore` show it."
         )
-    text = to_text(model, X)
+    text = to_text(model, X, leaf_numbers=True)
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}text\n{text}\n{fence}"

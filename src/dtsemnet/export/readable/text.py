@@ -175,7 +175,7 @@ def _notes(printed: _Printed) -> list[str]:
         most = max(question.n_hidden for question in printed.questions)
         notes.append(
             f"{_count(n_cut, 'split')} of {len(printed.questions)} leave{'s' * (n_cut == 1)} out up to {most} terms: "
-            f"the text alone does not say where rows go (max_terms={view.tree.n_features} shows all)."
+            f"the text alone does not say where rows go (all are shown with up to {view.tree.n_features})."
         )
     if printed.n_moved is not None and (printed.n_folded or (printed.questions and not n_cut)):
         notes.append(_routing(printed))

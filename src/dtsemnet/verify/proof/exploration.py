@@ -218,7 +218,9 @@ class Exploration:
         return self.encoded.model
 
 
-def explore(tree: Any, domain: Domain, *, time_limit: float | None = None) -> Exploration:
+def explore(
+    tree: Any, domain: Domain, *, time_limit: float | None = None, progress: Callable[[int, int], None] | None = None
+) -> Exploration:
     """Walk a tree over a domain once, for several questions.
 
     Parameters
@@ -228,6 +230,8 @@ def explore(tree: Any, domain: Domain, *, time_limit: float | None = None) -> Ex
         Bounded in every column of numbers.
     time_limit : float, optional
         Seconds; leaves left at the end are undecided.
+    progress : callable, optional
+        Called with the number of leaves decided, and of all leaves.
 
     Returns
     -------
@@ -246,14 +250,17 @@ def explore(tree: Any, domain: Domain, *, time_limit: float | None = None) -> Ex
     >>> output_bounds(tree, domain, explored=explored)[1].maximum.certified
     0.0
     """
-    return explored_once(tree, domain, None, Deadline(time_limit))
+    return explored_once(tree, domain, None, Deadline(time_limit), progress)
 
 
-def explored_once(tree: Any, domain: Domain, explored: Exploration | None, deadline: Deadline) -> Exploration:
+def explored_once(
+    tree: Any, domain: Domain, explored: Exploration | None, deadline: Deadline,
+    progress: Callable[[int, int], None] | None = None,
+) -> Exploration:  # fmt: skip
     """Take the exploration that is given, if it is of this tree and domain, or explore now."""
     if explored is None:
         cuts = Cuts(bind(Model.of(tree), domain, deadline=deadline))
-        found = explore_leaves(cuts, deadline=deadline)
+        found = explore_leaves(cuts, deadline=deadline, progress=progress)
         if len(found.unreachable) == len(found.verdicts):
             raise ValueError("domain is empty: no row of it reaches any leaf; widen its box, or relax its constraints.")
         return Exploration(cuts, found)

@@ -5,7 +5,7 @@ The tree is explored once; all statements about its leaves, classes and outputs 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from os import PathLike
@@ -146,6 +146,7 @@ def audit(
     independent_of: Sequence[Name | Sequence[Name] | Mapping[Name, float | None]] = (),
     output: Any = None,
     time_limit: float | None = None,
+    progress: Callable[[int, int, str], None] = lambda *_: None,
 ) -> Report:
     """Prove all at once: reachable leaves, ranges of outputs, robustness of given rows, statements.
 
@@ -170,6 +171,8 @@ def audit(
         The output that ``monotone_in`` is about; the last class or the first output by default.
     time_limit : float, optional
         Seconds for each question; what is left then is undecided.
+    progress : callable, optional
+        Called with how much is done, of how much, and what it is, such as "deciding leaves".
 
     Examples
     --------
@@ -184,11 +187,15 @@ def audit(
     model = Model.of(tree)
     if output is None:
         output = 0 if model.class_names is None else model.class_names[-1]
-    explored = explore(model, domain, time_limit=time_limit)
-    statements = [_never(explored, domain, label) for label in never_output]
-    statements += [_monotone(model, domain, name, output, time_limit) for name in monotone_in]
+    explored = explore(model, domain, time_limit=time_limit, progress=_on("deciding leaves", progress))
     changes = [_change(given) for given in independent_of]
-    statements += [_independent(model, domain, change, time_limit) for change in changes]
+    ask: list[Callable[[], Statement]] = [partial(_never, explored, domain, label) for label in never_output]
+    ask += [partial(_monotone, model, domain, name, output, time_limit) for name in monotone_in]
+    ask += [partial(_independent, model, domain, change, time_limit) for change in changes]
+    statements = []
+    for k, question in enumerate(ask):
+        progress(k, len(ask), "proving statements")
+        statements.append(question())
     certified, flips, n_outside = [], [], 0
     if X is not None and (len(epsilon) or changes):
         rows, inside = _rows_inside(explored.encoded, X)
@@ -197,14 +204,25 @@ def audit(
         if not len(rows):
             raise ValueError("X has no row that lies in the domain; widen the domain, or leave out X.")
         options: dict[str, Any] = {"y": classes, "domain": domain, "time_limit": time_limit}
-        certified = [certify(model, rows, distance, norm, **options) for distance in epsilon]
+        for distance in epsilon:
+            shown = _on(f"certifying rows within {value_text(float(distance))}", progress)
+            certified.append(certify(model, rows, distance, norm, **options, progress=shown))
         for change in changes:
-            found = find_flips(model, rows, list(change), domain, by=_amounts(change), time_limit=time_limit)
+            shown = _on("asking which rows would flip", progress)
+            found = find_flips(
+                model, rows, list(change), domain, by=_amounts(change), time_limit=time_limit, progress=shown
+            )
             flips.append((_change_text(change), found))
+    progress(0, model.tree.n_outputs, "bounding outputs")
     bounds = output_bounds(model, domain, explored=explored, time_limit=time_limit)
     return Report(
         model, domain, explored.reachability, bounds, tuple(certified), tuple(statements), n_outside, tuple(flips)
     )
+
+
+def _on(what: str, progress: Callable[[int, int, str], None]) -> Callable[[int, int], None]:
+    """The part of ``progress`` that is about one thing."""
+    return lambda done, total: progress(done, total, what)
 
 
 def _rows_inside(encoded: EncodedDomain, X: Any) -> tuple[Array, Bools]:
