@@ -22,7 +22,7 @@ BOTH = pytest.mark.parametrize(
 
 @pytest.mark.parametrize("data", [IRIS, WINE, CANCER], ids=["iris", "wine", "cancer"])
 def test_every_leaf_has_training_rows(data):
-    fitted = DTSemNetClassifier(random_state=0).fit(*data)
+    fitted = DTSemNetClassifier(random_state=0, max_iter=30).fit(*data)
     assert np.bincount(fitted.apply(data[0]), minlength=fitted.get_n_leaves()).min() > 0
 
 
@@ -30,16 +30,16 @@ def test_every_leaf_has_training_rows(data):
 @pytest.mark.parametrize("depth", [0, 1, 2, 3])
 @pytest.mark.filterwarnings("ignore:3 classes but only")
 def test_max_depth_is_a_maximum(kind, data, depth):
-    fitted = kind(max_depth=depth, random_state=0).fit(*data)
+    fitted = kind(max_depth=depth, random_state=0, max_iter=10).fit(*data)
     assert fitted.get_depth() <= depth
 
 
 @BOTH
 def test_jobs_and_the_order_of_rows_do_not_change_the_tree(kind, data):
     X, y = data
-    one = kind(random_state=0, max_iter=10).fit(X, y)
+    one = kind(random_state=0, max_iter=5).fit(X, y)
     order = np.random.default_rng(0).permutation(len(X))
-    assert kind(random_state=0, max_iter=10, n_jobs=2).fit(X[order], y[order]).tree_ == one.tree_
+    assert kind(random_state=0, max_iter=5, n_jobs=2).fit(X[order], y[order]).tree_ == one.tree_
 
 
 @BOTH
@@ -47,19 +47,19 @@ def test_a_weight_of_two_is_a_row_twice(kind, data):
     X, y = data
     weight = np.where(np.arange(len(X)) % 3 == 0, 2.0, 1.0)
     twice = np.concatenate([np.arange(len(X)), np.flatnonzero(weight == 2)])
-    by_weight = kind(random_state=0, max_iter=10).fit(X, y, weight)
-    assert kind(random_state=0, max_iter=10).fit(X[twice], y[twice]).tree_ == by_weight.tree_
+    by_weight = kind(random_state=0, max_iter=5).fit(X, y, weight)
+    assert kind(random_state=0, max_iter=5).fit(X[twice], y[twice]).tree_ == by_weight.tree_
 
 
 @BOTH
 def test_a_fit_that_is_stopped_resumes_to_the_same_tree(kind, data, tmp_path):
-    once = kind(random_state=0, max_iter=10).fit(*data)
-    kind(random_state=0, max_iter=10, checkpoint=tmp_path).fit(*data)
+    once = kind(random_state=0, max_iter=5).fit(*data)
+    kind(random_state=0, max_iter=5, checkpoint=tmp_path).fit(*data)
     files = sorted(tmp_path.iterdir())
     assert files
     for file in files[len(files) // 2 :]:  # as if it had been killed halfway
         file.unlink()
-    assert kind(random_state=0, max_iter=10, checkpoint=tmp_path).fit(*data).tree_ == once.tree_
+    assert kind(random_state=0, max_iter=5, checkpoint=tmp_path).fit(*data).tree_ == once.tree_
 
 
 def test_a_straight_line_gets_one_split():
@@ -95,8 +95,8 @@ def test_a_hinge_of_two_planes_is_found_by_a_regressor():
 
 def test_probabilities_do_not_touch_predictions():
     X, y = CANCER
-    margin = DTSemNetClassifier(random_state=0).fit(X, y)
-    leaf = DTSemNetClassifier(random_state=0, probability="leaf").fit(X, y)
+    margin = DTSemNetClassifier(random_state=0, max_iter=30).fit(X, y)
+    leaf = DTSemNetClassifier(random_state=0, max_iter=30, probability="leaf").fit(X, y)
     assert margin.tree_ == leaf.tree_
     assert leaf.model_.probability is None
     assert_array_equal(leaf.predict_proba(X), leaf.tree_.predict_proba(X))
