@@ -107,6 +107,10 @@ def run(
         int | None, typer.Option(help="Epochs of each start; by default 20 to 500.", min=1, metavar="N")
     ] = None,
     l1: Annotated[float | None, typer.Option(help="Penalty on the weights of splits.", min=0, metavar="X")] = None,
+    integer_weights: Annotated[
+        int | None,
+        typer.Option(help="Whole weights in splits, up to this number: points.", min=1, max=10**6, metavar="N"),
+    ] = None,
     max_split_features: Annotated[
         int | None, typer.Option(help="Most columns that a split may read.", min=1, metavar="N")
     ] = None,
@@ -146,7 +150,8 @@ def run(
         options: dict[str, Any] = {
             "max_depth": depth, "effort": effort,
             "n_init": n_init or "auto", "max_iter": epochs, "l1": l1,
-            "max_split_features": max_split_features, "sparsity": sparsity, "n_jobs": jobs, "random_state": seed,
+            "integer_weights": integer_weights or False, "max_split_features": max_split_features, "sparsity": sparsity,
+            "n_jobs": jobs, "random_state": seed,
             "verbose": int(not quiet and not as_json and sys.stderr.isatty()),
         }  # fmt: skip
         estimator, figures = _fit(
@@ -192,7 +197,10 @@ def _fit(table: SplitTable, options: dict[str, Any]) -> tuple[Any, dict[str, Any
     seconds = time.process_time() - start
     if isinstance(train.X, np.ndarray):  # give it the column names that a data frame would have brought
         named = estimator.tree_.replace(feature_names=train.names)
-        estimator.model_ = replace(estimator.model_, encoder=Encoder.identity(train.names), tree=named)
+        columns = estimator.model_.encoder.columns
+        encoder = Encoder(replace(column, name=name) for column, name in zip(columns, train.names))
+        encoder = Encoder.identity(train.names) if encoder.is_identity else encoder
+        estimator.model_ = replace(estimator.model_, encoder=encoder, tree=named)
         estimator.feature_names_in_ = np.array(train.names, dtype=object)
     model = estimator.model_
     # CART cannot have a depth of 0, which is one leaf; instead no node has rows enough to be split.

@@ -1,4 +1,4 @@
-"""``dtsemnet show``: the tree as text, in the units of the data."""
+"""``dtsemnet show``: the tree as text, in the units of the data, or as scorecards."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ dtsemnet show model.json
 dtsemnet show model.json --data data.csv
 dtsemnet show model.json --data data.csv --fold 0.05 --max-terms 3
 dtsemnet show model.json --digits 2 --out tree.txt
+dtsemnet show model.json --scorecard --out card.html
 """
 
 
@@ -45,7 +46,15 @@ def run(
     leaf_numbers: Annotated[
         bool, typer.Option("--leaf-numbers/--no-leaf-numbers", help="Number the leaves, as the other verbs do.")
     ] = True,
-    out: Annotated[Path | None, typer.Option(help="File to write instead of printing.", metavar="FILE")] = None,
+    scorecard: Annotated[
+        bool, typer.Option("--scorecard", help="Show the points of a tree of whole weights; its depth is at most 2.")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="File to write instead of printing; scorecards are a page if it ends in .html.", metavar="FILE"
+        ),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace the file.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print splits and leaves as JSON.")] = False,
     *,
@@ -56,20 +65,32 @@ def run(
     A row goes to [bold]yes[/] if the inequality holds.
     """
     from dtsemnet.cli.models import load
-    from dtsemnet.export import to_text
-    from dtsemnet.files import write_atomically
+    from dtsemnet.export import to_scorecard, to_text
 
     check_output(out, force=force)
     loaded = load(model)
     X = None if data is None else loaded.read(data, reading).X
+    if scorecard:
+        cards = to_scorecard(loaded.model, X)
+        is_page = out is not None and out.suffix.lower() in (".html", ".htm")
+        _put(str(cards), cards.to_html(loaded.target or "Scorecard") if is_page else str(cards), out,
+             cards.to_dict() | {"target": loaded.target} if as_json else None)  # fmt: skip
+        return
     text = to_text(
         loaded.model, X, digits=digits, fold=fold, max_terms=max_terms, leaf_numbers=leaf_numbers,
         output_names=loaded.output_names,
     )  # fmt: skip
+    _put(text, text, out, _figures(loaded, X, text) if as_json else None)
+
+
+def _put(text: str, content: str, out: Path | None, figures: dict[str, Any] | None) -> None:
+    """Print a text, or write the content of a file; figures take the place of the text on the screen."""
+    from dtsemnet.files import write_atomically
+
     if out is not None:
-        write_atomically(out, text + "\n")
-    if as_json:
-        print_json(_figures(loaded, X, text) | ({"out": out} if out else {}))
+        write_atomically(out, content.rstrip("\n") + "\n")
+    if figures is not None:
+        print_json(figures | ({"out": out} if out else {}))
     elif out is None:
         put(text)
     else:

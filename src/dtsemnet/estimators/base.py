@@ -42,12 +42,15 @@ from dtsemnet.fit.data import Sample, Scaling, TrainingData, merge
 from dtsemnet.fit.fit import fit, train_one_epoch
 from dtsemnet.fit.judging import Verdict
 from dtsemnet.fit.leaves import constant_tree, count_rows
+from dtsemnet.fit.points import counts_points, in_steps
 from dtsemnet.fit.tasks import Candidate, Task
 from dtsemnet.kernels.regression import DEVIANCES
 from dtsemnet.training import History, Phase
 from dtsemnet.tree import Encoder, Identity, MarginProbability, Model, Tree
 from dtsemnet.tree.columns_summary import ColumnsSummary
+from dtsemnet.tree.edits import fold_affine
 from dtsemnet.tree.encoder import is_missing
+from dtsemnet.tree.view import raw_view
 
 __all__ = ["TreeClassifier", "TreeEstimator", "TreeRegressor", "initial_tree"]
 
@@ -175,6 +178,11 @@ class TreeEstimator(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[m
         scaling = Scaling.of(sample)
         if previous is None and self.missing == "indicator":
             encoder = add_fills(encoder, scaling.center)
+        if previous is None and getattr(self, "integer_weights", False) is not False:
+            encoder = in_steps(encoder, sample, scaling)
+            rows = encoder.transform(self._checked(X, encoder))
+            sample = self._sample(rows, y, sample_weight, reset=True, classes=classes)
+            scaling = Scaling.of(sample)
         if self._report is not None:
             self._report.encoder = encoder
         held = self._validation(encoder, *validation)
@@ -192,13 +200,18 @@ class TreeEstimator(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[m
         n_classes = None if names is None else len(names)
         direction = read_direction(getattr(self, "monotonic_cst", None), encoder, n_classes)
         is_positive = getattr(self, "loss", None) in DEVIANCES
+        steps = None
+        if getattr(self, "integer_weights", False) is not False:
+            features = encoder.features
+            steps = np.array([f.scale for f in features]), np.array([f.shift for f in features])
         return TrainingData(
-            sample, held, encoder.feature_names, names, scaling, previous, column, direction, is_positive
+            sample, held, encoder.feature_names, names, scaling, previous, column, direction, steps, is_positive
         )
 
     def _set_fitted(self, encoder: Encoder, tree: Tree, data: TrainingData) -> None:
         """Set what is read after fitting."""
         prove_order(tree, data.direction)
+        prove_points(tree, data.steps is not None)
         probability = self._probability if getattr(self, "probability", "leaf") == "margin" else None
         self.model_ = Model(encoder, tree, Identity(), probability)
         self._scaling = data.scaling
@@ -540,11 +553,11 @@ def initial_tree(given: Any, data: TrainingData) -> Tree | None:
 
     ``init`` is a tree, a model, or a fitted estimator of this package or of scikit-learn.
     """
-    given = data.previous if given is None else given
     if given is None:
-        return None
+        return data.previous
     given = getattr(given, "model_", given)
-    given = given.tree if isinstance(given, Model) else given
+    if isinstance(given, Model):
+        given = given.tree if data.steps is None else raw_view(given).tree.replace(feature_names=None)
     with naming("init", "must be a Tree, a Model or a fitted decision tree"):
         tree = given if isinstance(given, Tree) else Tree.from_sklearn(given)
     if tree.n_features != data.n_features:
@@ -554,7 +567,16 @@ def initial_tree(given: Any, data: TrainingData) -> Tree | None:
         )
     if data.class_names is None and not tree.is_classifier and tree.n_outputs != data.n_outputs:
         raise ValueError(f"init has {tree.n_outputs} outputs, but y has {data.n_outputs}; fit it on the same targets.")
-    return tree
+    if data.steps is None:
+        return tree
+    scale, shift = data.steps
+    return fold_affine(tree, 1 / scale, -shift / scale)
+
+
+def prove_points(tree: Tree, counts: bool) -> None:
+    """Check that the splits of a fitted tree count points, if they are to; an error would be one of this library."""
+    if counts and not counts_points(tree, np.inf):
+        raise RuntimeError("the fitted tree breaks integer_weights; please report this with the data.")
 
 
 def _importance(tree: Tree, leaf_weight: Floats, scaling: Scaling, encoder: Encoder) -> Floats:

@@ -52,6 +52,11 @@ class DTSemNetClassifier(TreeClassifier, PrunableEstimator, SparseEstimator):
         "auto" also tries trees whose splits read at most 10, 5, 3, 2 and 1 columns, and takes the one whose splits
         read the fewest columns in all among those that are no more than one standard error worse than the best on
         rows that they were not trained on. See :meth:`sparsity_path`.
+    integer_weights : bool or int, default=False
+        Splits of whole numbers, points that a person can add up: weights from -10 to 10 (True), or up to this number,
+        and a whole threshold. Columns of numbers are then counted in steps of 1, 2 or 5 times a power of ten, near
+        their standard deviation: ``3 (age / 10)`` is 3 points for every 10 years. See
+        :func:`~dtsemnet.export.to_scorecard`.
     monotonic_cst : array_like of int of shape (n_columns,), or dict, optional
         For two classes: 1 if the probability of the second one must not fall as a column rises, -1 if it must not rise,
         0 for any, column by column or by the names of columns. Holds for every row, and for margin probabilities as
@@ -155,6 +160,7 @@ class DTSemNetClassifier(TreeClassifier, PrunableEstimator, SparseEstimator):
         ccp_alpha: float = 0.0,
         max_split_features: int | None = None,
         sparsity: str | None = None,
+        integer_weights: bool | int = False,
         monotonic_cst: Any = None,
         effort: int = 1,
         probability: str = "margin",
@@ -189,6 +195,7 @@ class DTSemNetClassifier(TreeClassifier, PrunableEstimator, SparseEstimator):
         self.ccp_alpha = ccp_alpha
         self.max_split_features = max_split_features
         self.sparsity = sparsity
+        self.integer_weights = integer_weights
         self.monotonic_cst = monotonic_cst
         self.effort = effort
         self.probability = probability

@@ -41,6 +41,8 @@ E = TypeVar("E")
 INFINITY = float("inf")
 MOST_ROWS = 2**31 - 1
 """More rows or epochs than this do not fit into a batch or a lifetime."""
+MOST_POINTS = 10**6
+"""Larger points are no easier to add up than the numbers that they stand for."""
 MOST_STARTS = 10**6
 """Each start needs a random stream and a tree in memory."""
 
@@ -106,6 +108,10 @@ LEGAL: dict[str, Rule] = {
     "max_split_features": or_none(whole(1)),
     "max_leaf_features": or_none(whole(1)),
     "sparsity": one_of(None, "auto"),
+    "integer_weights": Rule(
+        lambda value: FLAG.is_legal(value) or whole(1, MOST_POINTS).is_legal(value),
+        f"True, False or {whole(1, MOST_POINTS).words}",
+    ),
     "effort": whole(0, 1),
     "probability": one_of("margin", "leaf"),
     "max_iter": or_none(whole(1)),

@@ -38,6 +38,11 @@ class DTSemNetRegressor(TreeRegressor, PrunableEstimator, SparseEstimator):
     max_leaf_features : int, optional
         Most columns that a linear model in a leaf may read, one model for each output; the other weights are exactly
         zero. By default all, or with ``sparsity="auto"`` as few as do nearly as well.
+    integer_weights : bool or int, default=False
+        Splits of whole numbers, points that a person can add up: weights from -10 to 10 (True), or up to this number,
+        and a whole threshold. Columns of numbers are then counted in steps of 1, 2 or 5 times a power of ten, near
+        their standard deviation: ``3 (age / 10)`` is 3 points for every 10 years. See
+        :func:`~dtsemnet.export.to_scorecard`.
     monotonic_cst : array_like of int of shape (n_columns,), or dict, optional
         1 if no output may fall as a column rises, -1 if none may rise, 0 for any, column by column or by the names of
         columns. Holds for every row, and each fit ends with a proof (:mod:`dtsemnet.tree.order`). Linear leaves then
@@ -110,6 +115,7 @@ class DTSemNetRegressor(TreeRegressor, PrunableEstimator, SparseEstimator):
         max_split_features: int | None = None,
         max_leaf_features: int | None = None,
         sparsity: str | None = None,
+        integer_weights: bool | int = False,
         monotonic_cst: Any = None,
         effort: int = 1,
         leaf: str = "linear",
@@ -149,6 +155,7 @@ class DTSemNetRegressor(TreeRegressor, PrunableEstimator, SparseEstimator):
         self.max_split_features = max_split_features
         self.max_leaf_features = max_leaf_features
         self.sparsity = sparsity
+        self.integer_weights = integer_weights
         self.monotonic_cst = monotonic_cst
         self.effort = effort
         self.leaf = leaf

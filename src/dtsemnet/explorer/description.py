@@ -11,7 +11,7 @@ It has these fields. Arrays are written by :func:`pack`.
                 and its first value, and ``whole``, whether all values are whole numbers
 ``features``    for each feature of the tree: ``label``, ``column``, and ``spread``, its standard deviation in X; if
                 they differ from those of a plain number also ``term``, ``kind``, ``category``, ``scale``,
-                ``shift`` and ``fill``, as in :class:`~dtsemnet.tree.Feature`
+                ``shift``, ``fill`` and ``in_steps``, as in :class:`~dtsemnet.tree.Feature`
 ``children``    the table of :class:`~dtsemnet.tree.Topology`
 ``weight``,     the arrays of :class:`~dtsemnet.tree.Tree`, or null if it has none
 ``bias``, ...
@@ -81,7 +81,7 @@ def describe(
         "title": title,
         "kind": "classifier" if tree.is_classifier else "regressor",
         "columns": _columns(model, rows),
-        "features": [_feature(feature, width) for feature, width in zip(model.encoder.features, spread)],
+        "features": [_feature(feature, width) for feature, width in zip(ReadableView.of(model).features, spread)],
         "children": tree.topology.children.tolist(),
         **{name: None if array is None else pack(array) for name, array in arrays.items()},
         "classes": classes,
@@ -193,7 +193,8 @@ def _image(shape: tuple[int, int], rows: GivenRows | None) -> dict[str, Any]:
 def _feature(feature: Feature, spread: float) -> dict[str, Any]:
     """Describe a feature without the fields that most features share, since wide tables have many features."""
     category = None if feature.category is None else str(feature.category)
-    default = {"term": feature.label, "kind": "number", "category": None, "scale": 1, "shift": 0, "fill": None}
+    default: dict[str, Any] = {"term": feature.label, "kind": "number", "category": None}
+    default |= {"scale": 1, "shift": 0, "fill": None, "in_steps": False}
     entry = feature.to_dict() | {"category": category, "spread": spread}
     return {name: value for name, value in entry.items() if name not in default or value != default[name]}
 
@@ -228,12 +229,13 @@ def _range_of_values(values: Floats) -> dict[str, Any] | None:
 
 
 def _range_of_column(column: Column) -> dict[str, Any] | None:
-    """The range that the encoder clips to, or three scales around its centre."""
+    """The range that the encoder clips to, or three scales around its centre, or around its fill if it has steps."""
     if column.scale in (0.0, 1.0) and (column.lower is None or column.upper is None):
         return None
     scale = column.scale or 1.0
+    middle = column.fill if column.missing and column.step is not None else column.center
     ends = [
-        column.center + (default if bound is None else bound) / scale
+        middle + default / scale if bound is None else column.center + bound / scale
         for bound, default in ((column.lower, -3.0), (column.upper, 3.0))
     ]
     start = column.fill if column.missing else column.center if min(ends) <= column.center <= max(ends) else ends[0]

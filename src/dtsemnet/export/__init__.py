@@ -11,7 +11,7 @@ from dtsemnet.export.milp import Milp, to_milp
 from dtsemnet.export.model_json import to_json
 from dtsemnet.export.onnx import to_onnx
 from dtsemnet.export.python import to_numpy_function, to_python
-from dtsemnet.export.readable import Explanation, explain, to_card, to_dot, to_frame, to_text
+from dtsemnet.export.readable import Explanation, explain, to_card, to_dot, to_frame, to_scorecard, to_text
 from dtsemnet.export.smt import to_smt2
 from dtsemnet.export.sql import to_sql
 
@@ -19,6 +19,7 @@ __all__ = [
     "to_text",
     "to_frame",
     "to_card",
+    "to_scorecard",
     "explain",
     "Explanation",
     "to_python",

@@ -176,7 +176,7 @@ class ClassTask(OurTask[ClassParameters]):
     def update(self, trained: ClassParameters, seen: Floats) -> tuple[Tree, Floats]:
         """Count the classes of the new rows in."""
         assert self.init is not None
-        moved = self.splits_only(trained.splits)
+        moved = self.settled(self.splits_only(trained.splits), self.data.sample)
         table = self.init.value * seen[:, None] + count_classes(moved, self.data.sample, self.problem.n_classes)
         shares = self._in_order(moved, frequencies(moved.topology, table), table)
         return class_tree(moved, shares, self.data), table.sum(axis=1)

@@ -362,6 +362,8 @@ class TrainingData:
     """Number of the column that each feature comes from; None: each is a column of its own."""
     direction: Ints | None = None
     """1 if outputs must not fall as a feature rises, -1 if they must not rise, else 0; None: 0 for all."""
+    steps: tuple[Floats, Floats] | None = None
+    """Factor and constant by which each feature is counted in steps of its column; None: as it comes."""
     is_positive: bool = False
     """Whether targets are counts, sizes or costs, which training divides by their mean (regression)."""
 

@@ -541,7 +541,7 @@ class Start:
     def _judge(self, run: Training[Any]) -> Candidate:
         """The tree that training has reached, and its score."""
         stage, task, trained = self.stage, self.task, _trained(run)
-        tree = task.splits_only(trained.splits)
+        tree = task.settled(task.splits_only(trained.splits), stage.train)
         filled = task.fill(tree, trained, stage.train, stage.held, self.leaf_fit)
         return replace(filled, number=self.number, setting=self.setting, history=run.history)
 

@@ -179,7 +179,8 @@ class RegressionTask(OurTask[RegressionParameters]):
     def update(self, trained: RegressionParameters, seen: Floats) -> tuple[Tree, Floats]:
         """Update the leaves in closed form if they have one, and widen the guard by the targets of the new rows."""
         assert self.init is not None
-        sample, tree = self.data.sample, self.splits_only(trained.splits)
+        sample = self.data.sample
+        tree = self.settled(self.splits_only(trained.splits), sample)
         model = self._of_trained(trained)
         if self.recipe.closed_form:
             before = self._initial_leaves(np.random.default_rng(0), self.init).reshape(model.shape)

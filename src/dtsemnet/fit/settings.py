@@ -28,6 +28,7 @@ __all__ = [
     "CLASSIFICATION_RECIPES",
     "HAVE_MEANS",
     "LAST_Q",
+    "MOST_POINTS",
     "OVERRIDES",
     "REGRESSION",
     "REGRESSION_RECIPES",
@@ -47,6 +48,8 @@ SHRINKING_SHARE = 0.3
 """Share of the training after which each split has as few columns as it may have at the end."""
 HAVE_MEANS = ("squared_error", *DEVIANCES)
 """Losses whose best constant is the mean of the targets."""
+MOST_POINTS = 10
+"""Largest weight of a split if the user only asks for whole numbers."""
 LAST_Q = 0.7
 """Last exponent of the bounded classification loss."""
 
@@ -65,6 +68,7 @@ class FitOptions:
     max_split_features: int | None = None
     max_leaf_features: int | None = None
     sparsity: Literal["auto"] | None = None
+    integer_weights: int | None = None
     n_init: int | Literal["auto"] = "auto"
     max_iter: int | None = None
     batch_size: int = 128
@@ -82,7 +86,10 @@ class FitOptions:
     @classmethod
     def of(cls, parameters: Mapping[str, Any]) -> Self:
         """Read the options from an estimator's parameters; those that it does not have keep their defaults."""
-        return cls(**{field.name: parameters[field.name] for field in fields(cls) if field.name in parameters})
+        given = {field.name: parameters[field.name] for field in fields(cls) if field.name in parameters}
+        points = given.get("integer_weights", False)
+        given["integer_weights"] = None if points is False else MOST_POINTS if points is True else int(points)
+        return cls(**given)
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ from dtsemnet.fit.judging import Verdict, near_best, simplest_of_best, sparsest_
 from dtsemnet.fit.leaves import LeafFit
 from dtsemnet.fit.order import one_sided
 from dtsemnet.fit.plans import COLUMN_LIMITS, Plan, sparse_plans
+from dtsemnet.fit.points import whole_tree
 from dtsemnet.fit.pruning import Costs, Limits, pruned
 from dtsemnet.fit.settings import FitOptions, Recipe, Setting, with_fewer_columns
 from dtsemnet.fit.sparse import ColumnLimit, n_columns_read, sparse_planes
@@ -218,6 +219,10 @@ class Task(ABC, Generic[S, P]):
         """What the weights of splits and leaves may be."""
         return Rules(self.data.column, direction=self.data.direction)
 
+    def settled(self, tree: Tree, sample: Sample) -> Tree:
+        """The tree with its splits in the form that they keep, given the rows that it was trained on: as they are."""
+        return tree
+
     def splits_only(self, splits: Floats) -> Tree:
         """A tree with these splits, folded to raw inputs, and empty leaves."""
         weight, bias = self.data.scaling.fold(splits)
@@ -332,18 +337,16 @@ class OurTask(Task[Setting, P]):
 
     def within_limits(self, init: Tree) -> Tree:
         """The given tree as a candidate: as it is, or if its splits read too many columns the nearest one on fewer."""
-        if self.n_columns is None and self.data.direction is None:
-            return init
         scaling, sample = self.data.scaling, self.data.sample
         planes = given = scaling.unfold(init.weight, init.bias)
         if self.n_columns is not None:
             limit = ColumnLimit(self.n_columns, self.data.column)
             planes = sparse_planes(given, scaling.apply(sample, np.float64), sample.weight, limit)
         planes = self._within_rules(planes)
-        if (planes == given).all():
-            return init
-        weight, bias = scaling.fold(planes)
-        return init.replace(weight=weight, bias=bias)
+        if (planes != given).any():
+            weight, bias = scaling.fold(planes)
+            init = init.replace(weight=weight, bias=bias)
+        return self.settled(init, sample)
 
     def near_best(self, verdicts: Sequence[Verdict]) -> list[int]:
         """The plans among which the fewest columns decide, those whose splits read the fewest first."""
@@ -431,9 +434,16 @@ class OurTask(Task[Setting, P]):
     def costs(self) -> Costs:
         """What pruning weighs against the number of leaves."""
 
+    def settled(self, tree: Tree, sample: Sample) -> Tree:
+        """The tree with whole weights, if they are asked for."""
+        most = self.options.integer_weights
+        return tree if most is None else whole_tree(tree, sample, most)
+
     def pruned(self, tree: Tree, sample: Sample) -> Tree:
-        """The tree without leaves that no row of a sample reaches, and as small as the user wants it."""
-        return pruned(tree, sample, self.limits, self.costs())
+        """The settled tree without leaves that no row of a sample reaches, and as small as the user wants it."""
+        tree = pruned(tree, sample, self.limits, self.costs())
+        settled = self.settled(tree, sample)
+        return tree if settled is tree else pruned(settled, sample, self.limits, self.costs())
 
     @abstractmethod
     def smaller_trees(self, tree: Tree, sample: Sample, verdict: Verdict, prunings: Sequence[float]) -> list[Tree]:

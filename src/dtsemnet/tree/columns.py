@@ -145,6 +145,24 @@ class Column:
         """Bounds that the mapped number is clipped to, infinite if there are none."""
         return -np.inf if self.lower is None else self.lower, np.inf if self.upper is None else self.upper
 
+    @property
+    def step(self) -> float | None:
+        """What one unit of the mapped number stands for, if that is 1, 2 or 5 times a power of ten; else None.
+
+        Examples
+        --------
+        >>> Column("age", scale=0.1).step, Column("age", scale=0.3).step
+        (10.0, None)
+        """
+        if self.categories is not None or self.is_clipped or not 0 < self.scale < math.inf:
+            return None
+        step = float(f"{1 / self.scale:.0e}")
+        return step if f"{step:.0e}"[0] in "125" and 1 / step == self.scale else None
+
+    def unmap(self, feature: float) -> float:
+        """Give the number that is encoded so, to rounding."""
+        return feature / self.scale + self.center
+
     def map(self, number: float) -> float:
         """Encode one number.
 
@@ -182,6 +200,8 @@ class Feature:
     kind: FeatureKind
     category: Scalar | None = None
     """The category for which the feature is 1."""
+    in_steps: bool = False
+    """Whether a number is read in steps of its column, as the tree does, and not in the units of the column."""
 
     @property
     def label(self) -> str:
@@ -195,29 +215,37 @@ class Feature:
             return f"{name} = {printable(self.category)}"
         if self.kind == "missing":
             return f"{name} missing"
+        if self.in_steps:
+            return _label_in_steps(self.column)
         return _clipped_label(self.column) if self.column.is_clipped else name
 
     @property
     def term(self) -> str:
-        """The label as a term of a sum: in brackets if the feature is 0 or 1."""
-        return self.label if self.kind == "number" else f"({self.label})"
+        """The label as a term of a sum: in brackets if the feature is 0 or 1, or is counted in steps."""
+        is_name = self.kind == "number" and (not self.in_steps or self.label == printable(self.column.name))
+        return self.label if is_name or self.label.startswith("(") else f"({self.label})"
 
     @property
     def scale(self) -> float:
         """Factor of the affine map that views fold into the weights; 1 if there is none."""
-        return self.column.scale if self.kind == "number" and not self.column.is_clipped else 1.0
+        return self.column.scale if self._is_folded else 1.0
 
     @property
     def shift(self) -> float:
         """Constant of the affine map that views fold into the biases: the feature is ``scale * x + shift``."""
-        return -self.column.center * self.column.scale if self.kind == "number" and not self.column.is_clipped else 0.0
+        return -self.column.center * self.column.scale if self._is_folded else 0.0
 
     @property
     def fill(self) -> float | None:
         """For the indicator of a missing number: what the number counts as, in the units of its label; else None."""
         if self.kind != "missing" or self.column.categories is not None:
             return None
-        return self.column.map(self.column.fill) if self.column.is_clipped else self.column.fill
+        return self.column.map(self.column.fill) if self.column.is_clipped or self.in_steps else self.column.fill
+
+    @property
+    def _is_folded(self) -> bool:
+        """Whether views fold the affine map into weights and biases."""
+        return self.kind == "number" and not self.column.is_clipped and not self.in_steps
 
     def to_dict(self) -> dict[str, Any]:
         """Describe the feature in plain JSON.
@@ -231,7 +259,7 @@ class Feature:
         """
         described: dict[str, Any] = {name: getattr(self, name) for name in ("label", "term", "kind")}
         described |= {"column": self.column_index, "category": self.category}
-        return described | {name: getattr(self, name) for name in ("scale", "shift", "fill")}
+        return described | {name: getattr(self, name) for name in ("scale", "shift", "fill", "in_steps")}
 
 
 def map_numbers(
@@ -243,6 +271,13 @@ def map_numbers(
         numbers *= scale
     np.maximum(numbers, lower, out=numbers)
     np.minimum(numbers, upper, out=numbers)
+
+
+def _label_in_steps(column: Column) -> str:
+    inner = printable(column.name)
+    if column.center != 0:
+        inner = f"({inner} {'-' if column.center > 0 else '+'} {abs(column.center):g})"
+    return inner if column.scale == 1 else f"{inner} / {column.step:g}"
 
 
 def _clipped_label(column: Column) -> str:

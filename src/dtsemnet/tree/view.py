@@ -5,6 +5,8 @@ Every readable view (text, table, Graphviz, drawings, the page, explanations) re
 
 * What is affine in an encoder folds into the splits and leaves: ``w * (x - c) * s`` reads
   ``(w s) x - w s c``. A clipped number, a category or an indicator stays a feature of its own.
+* If all weights and biases of the splits are whole numbers, they are points, and a column that is encoded in steps of
+  1, 2 or 5 times a power of ten is read in these steps: ``3 (age / 10)``.
 * A missing number counts as 0, and what the model fills in for it joins the weight of the
   indicator, ``w_missing + w * fill``. So ``0.8 visits + 7.2 (visits missing)`` is all there is
   to know about a column.
@@ -16,6 +18,7 @@ repeat the model itself.
 from __future__ import annotations
 
 import colorsys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -58,14 +61,17 @@ class ReadableView:
     """The folded tree, with a missing number counted as its fill."""
     remark: str
     """How outputs are mapped behind the leaves, or empty."""
+    features: tuple[Feature, ...]
+    """The features that the tree reads."""
 
     @classmethod
     def of(cls, tree: Any) -> ReadableView:
         """Make the view of a Tree, a Model or a fitted estimator."""
         model = Model.of(tree)
-        filled = _fold(model)
+        features = _features(model)
+        filled = _fold(model.tree, features)
         weight, coef = filled.weight.copy(), None if filled.coef is None else filled.coef.copy()
-        for feature in model.encoder.features:
+        for feature in features:
             if feature.fill is not None:  # the number is right before its indicator
                 number, missing = feature.index - 1, feature.index
                 with np.errstate(over="ignore", invalid="ignore"):  # a tree with such weights is refused below
@@ -73,12 +79,7 @@ class ReadableView:
                     if coef is not None:
                         coef[:, :, missing] += coef[:, :, number] * feature.fill
         shown = filled.replace(weight=weight, coef=coef, feature_names=None)
-        return cls(model, shown, filled, _remark(model))
-
-    @property
-    def features(self) -> tuple[Feature, ...]:
-        """The features that the tree reads."""
-        return self.model.encoder.features
+        return cls(model, shown, filled, _remark(model), features)
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -135,9 +136,15 @@ class ReadableView:
     def _encoder(self) -> Encoder:
         """The model's encoder without what is folded into the tree."""
         return Encoder(
-            column if column.categories is not None or column.is_clipped else replace(column, center=0.0, scale=1.0)
-            for column in self.columns
+            replace(column, center=0.0, scale=1.0) if column.categories is None and not keeps else column
+            for column, keeps in zip(self.columns, self._keeps_map)
         )
+
+    @property
+    def _keeps_map(self) -> list[bool]:
+        """For each column whether its numbers are shown as the tree reads them: clipped, or in steps."""
+        first = [self.features[self.members(j)[0]] if self.members(j) else None for j in range(len(self.columns))]
+        return [column.is_clipped or (f is not None and f.in_steps) for column, f in zip(self.columns, first)]
 
 
 @dataclass(frozen=True)
@@ -169,7 +176,7 @@ def raw_view(tree: Any) -> RawView:
     model = Model.of(tree)
     features = model.encoder.features
     labels, columns = (tuple(getattr(f, name) for f in features) for name in ("label", "column_index"))
-    return RawView(_fold(model), labels, columns, _remark(model))
+    return RawView(_fold(model.tree, features), labels, columns, _remark(model))
 
 
 def class_colors(n_classes: int) -> list[str]:
@@ -206,10 +213,23 @@ def _hex(color: tuple[float, float, float]) -> str:
     return "#" + "".join(f"{round(255 * part):02x}" for part in color)
 
 
-def _fold(model: Model) -> Tree:
-    features = model.encoder.features
+def _features(model: Model) -> tuple[Feature, ...]:
+    """The features of a model, in steps of their columns if its splits count points."""
+    tree, features = model.tree, model.encoder.features
+    counts_points = tree.n_splits > 0 and (tree.weight % 1 == 0).all() and (tree.bias % 1 == 0).all()
+    if not counts_points:
+        return features
+    return tuple(
+        replace(feature, in_steps=True)
+        if not feature.column.is_identity and feature.column.step is not None
+        else feature
+        for feature in features
+    )
+
+
+def _fold(tree: Tree, features: Sequence[Feature]) -> Tree:
     scale, shift = (np.array([getattr(feature, name) for feature in features]) for name in ("scale", "shift"))
-    return model.tree if (scale == 1).all() and (shift == 0).all() else fold_affine(model.tree, scale, shift)
+    return tree if (scale == 1).all() and (shift == 0).all() else fold_affine(tree, scale, shift)
 
 
 def _remark(model: Model) -> str:

@@ -305,18 +305,22 @@ def _solve(
     feature, missing = members[0], members[1] if len(members) > 1 else None
     slope = float(weight[feature])
     threshold = -bias / slope
+    name, column = view.features[feature].label, view.features[feature].column
+    if view.features[feature].in_steps:  # steps are for adding up: alone, a column reads better in its own units
+        name, threshold = printable(column.name), column.unmap(threshold)
     if not math.isfinite(threshold):
         return None
     answers = missing is not None and bool(weight[missing] + bias > 0)
     rest = "" if missing is None else " or missing" if answers else " and not missing"
     ending = f" {'>' if slope > 0 else '<'} {write(threshold, digits)}{rest}"
     printed = float(number_text(threshold, digits))
+    printed = column.map(printed) if view.features[feature].in_steps else printed
 
     def is_beyond(rows: Floats) -> Bools:
         beyond = rows[:, feature] > printed if slope > 0 else rows[:, feature] < printed
         return beyond if missing is None else np.where(rows[:, missing] == 1, answers, beyond)
 
-    return Question((f"{view.features[feature].label}{ending}",), is_beyond, ending=ending)
+    return Question((f"{name}{ending}",), is_beyond, ending=ending)
 
 
 def _choice(view: ReadableView, weight: Floats, bias: float, members: list[int]) -> Question | None:

@@ -237,8 +237,9 @@ def asked(weight, bias):
         ([0, 0, 0, 0, 0, 0, 0, 1, 0], -5.0, "visits > 5 or missing"),
         ([0, 0, 0, 0, 0, 0, 0, -1, 0], 5.0, "visits < 5 and not missing"),
         ([0, 0, 0, 0.5, 0, 0, 0, 0, 0], -1.0, "0.5 (colour = red) - 1 > 0"),
-        ([1, 0, 0, 0, 0, 0, 0, 1, -2], -1.0, "0.1 age + visits + 7 (visits missing) - 5 > 0"),
-        ([1, 1, 0, 0, 0, 0, 0, 0, 0], 4.0, "0.1 age + clip((income - 1) * 2, -3, inf) + 4 (income missing) > 0"),
+        ([1, 0, 0, 0, 0, 0, 0, 1, -2], -1.0, "(age - 40) / 10 + visits + 7 (visits missing) - 1 > 0"),
+        ([1, 0, 0, 0, 0, 0, 0, 1, -2.5], -1.0, "0.1 age + visits + 6.5 (visits missing) - 5 > 0"),
+        ([1, 1, 0, 0, 0, 0, 0, 0, 0], 4.5, "0.1 age + clip((income - 1) * 2, -3, inf) + 4 (income missing) + 0.5 > 0"),
     ],
 )  # fmt: skip
 def test_models_speak_of_their_columns(weight, bias, question):

@@ -27,6 +27,7 @@
  * @property {number} scale
  * @property {number} shift  the feature is scale * x + shift in raw units
  * @property {number | null} fill  for the indicator of a missing number: what the number counts as
+ * @property {boolean} in_steps  whether a number is counted in steps of its column, as the tree does
  * @property {number} spread  standard deviation of the feature, 1 if the page was written without rows
  *
  * @typedef {object} Rows
@@ -68,7 +69,7 @@
  */
 
 /** @satisfies {Partial<Feature>} */
-const PLAIN = { kind: /** @type {const} */ ("number"), category: null, scale: 1, shift: 0, fill: null };
+const PLAIN = { kind: /** @type {const} */ ("number"), category: null, scale: 1, shift: 0, fill: null, in_steps: false };
 const TYPES = { u1: Uint8Array, f4: Float32Array, f8: Float64Array };
 
 /**

@@ -134,7 +134,7 @@ export function questionParts(model, equation, right, most = Infinity) {
   const one = readThreshold(model, equation);
   if (one !== null) {
     const sign = one.above ? (right ? ">" : AT_MOST) : right ? "<" : AT_LEAST;
-    return [`${model.features[one.feature].label} ${sign} ${numberText(one.at)}${missingText(one.missing, right)}`];
+    return [`${thresholdName(model, one.feature)} ${sign} ${numberText(one.at)}${missingText(one.missing, right)}`];
   }
   const choice = readChoice(model, equation);
   if (choice !== null) return choiceParts(model, choice, right, most);
@@ -189,7 +189,7 @@ export function regionLines(model, equationOf, turns) {
     if (end === null || closer || (one.at === end.at && right)) interval[side] = { at: one.at, strict: right };
     interval.missing &&= one.missing === right;
     const { low, high, missing } = interval;
-    interval.line.parts = [intervalText(model.features[one.feature].label, low, high) + missingText(missing, true)];
+    interval.line.parts = [intervalText(thresholdName(model, one.feature), low, high) + missingText(missing, true)];
   }
   const texts = lines.map(({ parts }) => parts.join(" "));
   return lines.filter((_, k) => texts.indexOf(texts[k]) === k);
@@ -207,11 +207,23 @@ function readThreshold(model, { terms, bias }) {
   if (one === undefined) return null;
   const { column } = features[one.feature];
   if (terms.some(({ feature }) => features[feature].column !== column)) return null;
-  const at = -bias / one.weight + 0;
+  let at = -bias / one.weight + 0;
+  // Steps are for adding up: alone, a column reads better in its own units.
+  if (features[one.feature].in_steps) at = at / columns[column].scale + columns[column].center;
   if (!Number.isFinite(at)) return null;
   const indicator = terms.find(({ feature }) => features[feature].kind === "missing");
   const missing = columns[column].missing === "indicator" ? (indicator?.weight ?? 0) + bias > 0 : null;
   return { feature: one.feature, above: one.weight > 0, at, missing };
+}
+
+/**
+ * The name of a feature beside a threshold.
+ * @param {Model} model
+ * @param {number} feature
+ */
+function thresholdName(model, feature) {
+  const { label, in_steps, column } = model.features[feature];
+  return in_steps ? model.columns[column].name : label;
 }
 
 /**

@@ -343,11 +343,12 @@ class _Case:
         if column.categories is not None or _plain(self.row[0, index]) is None:
             return None
         weight = self.view.tree.weight[split]
-        slope, scale = float(weight[members[0]]), column.scale if column.is_clipped else 1.0
+        is_mapped = column.is_clipped or self.view.features[members[0]].in_steps  # the view does not fold such maps
+        slope, scale = float(weight[members[0]]), column.scale if is_mapped else 1.0
         if slope * scale == 0:
             return None
         goal = (float(self.features[members[0]]) - score / slope) / scale
-        goal += column.center if column.is_clipped else 0.0  # the view does not fold the map of a clipped number
+        goal += column.center if is_mapped else 0.0
         size = float(np.abs(weight) @ np.abs(self.features)) + abs(float(self.view.tree.bias[split]))
         unit = math.ulp(max(abs(goal), size / abs(slope * scale)))
         if not math.isfinite(goal) or not math.isfinite(unit * 2.0**_TRIES):
@@ -382,7 +383,8 @@ class _Case:
         change = value - float(self.row[0, index])
         if self.background is None or self.spread is None:
             return Flip(column.name, value, change, None, None)
-        scale, shown = (abs(column.scale), column.map(value)) if column.is_clipped else (1.0, value)
+        is_mapped = column.is_clipped or self.view.features[j].in_steps
+        scale, shown = (abs(column.scale), column.map(value)) if is_mapped else (1.0, value)
         spread = float(self.spread[j]) / scale
         known = self.background[:, j]
         if len(self.members[index]) > 1:  # a missing number counts as 0 there, which is no value of the column
