@@ -1,4 +1,4 @@
-"""Hypothesis profile, and the switch that turns skips into failures where everything is meant to be installed."""
+"""Hypothesis profile, what tests need of the system, and skips that fail where everything is meant to be installed."""
 
 import os
 import signal
@@ -22,6 +22,13 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("dtsemnet")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _folder_for_logs_of_agents(tmp_path_factory):
+    """Otherwise every agent that learns leaves an empty folder among the temporary files of the system."""
+    os.environ["SB3_LOGDIR"] = str(tmp_path_factory.mktemp("logs"))
+
 
 REQUIRE_ALL = bool(os.environ.get("DTSEMNET_REQUIRE_ALL"))
 
