@@ -237,3 +237,12 @@ def test_the_sparsest_of_those_near_the_best_wins():
     assert sparsest_of_best([dense, near, far], 1.0) == 1
     assert sparsest_of_best([dense, far], 1.0) == 0
     assert sparsest_of_best([verdict(0, 4.0, 9.0), near], 100.0) == 1, "of as many columns the one with fewer leaves"
+
+
+def test_weights_that_an_l1_penalty_pushed_to_zero_are_exactly_zero():
+    X, _ = CANCER
+    classifier = DTSemNetClassifier(2, l1=0.01, effort=0, random_state=0).fit(*CANCER)
+    size = np.abs(classifier.tree_.weight) * X.std(axis=0)
+    assert (size[size > 0] >= 0.002 * size.max(axis=1, keepdims=True).repeat(30, 1)[size > 0]).all()
+    assert (columns_of(classifier) < 20).all()
+    assert classifier.score(*CANCER) > 0.95

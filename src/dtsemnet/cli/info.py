@@ -46,10 +46,12 @@ def run(
 
 def _contents(path: Path) -> dict[str, Any]:
     from dtsemnet.cli.models import load
+    from dtsemnet.tree import ReadingCost
 
     loaded = load(path)
     model, about = loaded.model, loaded.document.about
     tree, estimator = model.tree, about.get("estimator")
+    cost = ReadingCost.of(model)
     leaves = "class" if tree.is_classifier else "constant" if tree.coef is None else "linear"
     return {
         "file": path,
@@ -67,6 +69,11 @@ def _contents(path: Path) -> dict[str, Any]:
         ],
         "features": tree.n_features,
         "weights that are not 0": int((tree.weight != 0).sum()),
+        "to read": str(cost),
+        "reading cost": {
+            "columns of splits": sum(cost.columns_of_splits), "columns of leaves": sum(cost.columns_of_leaves),
+            "longest path": cost.longest_path, "different columns": cost.n_distinct,
+        },
         "fingerprint": model.fingerprint(),
         "versions": _object(about, "versions"),
         "fit": _object(about, "fit"),
@@ -74,7 +81,7 @@ def _contents(path: Path) -> dict[str, Any]:
 
 
 def _show(facts: dict[str, Any]) -> None:
-    shown_apart = {"columns", "versions", "fit"}
+    shown_apart = {"columns", "versions", "fit", "reading cost"}
     lines = [[name, _cell(value)] for name, value in facts.items() if name not in shown_apart and value is not None]
     lines += [["columns", str(len(facts["columns"]))]]
     fit = facts["fit"] or {}

@@ -32,14 +32,15 @@ def run(
     ] = None,
     digits: Annotated[int | None, typer.Option(help="Significant digits.", min=1, max=17, metavar="N")] = None,
     fold: Annotated[
-        float,
+        float | None,
         typer.Option(
-            help="Leave out terms that move a sum by less than this share of its spread; needs --data.",
+            help="Leave out terms that move a sum by less than this share of its spread; needs --data. "
+            "By default, with --data, those that hardly move it at all.",
             min=0,
             max=0.99,
             metavar="SHARE",
         ),
-    ] = 0.0,
+    ] = None,
     max_terms: Annotated[
         int | None, typer.Option(help="Terms of a sum that are shown, the largest first.", min=1, metavar="N")
     ] = None,

@@ -45,11 +45,13 @@ from dtsemnet.training import (
     Rows,
     cpu_engine,
 )
-from dtsemnet.training.columns import Rules
+from dtsemnet.training.columns import Rules, column_norms
 from dtsemnet.tree import MarginProbability, Topology, Tree
 
 __all__ = ["Candidate", "OurTask", "Task", "Watch"]
 
+LEAST_BY_L1 = 0.003
+"""A column that moves the score of a split by less than this share of what its first one does has gone to zero."""
 FEWEST_TO_CHOOSE = 10
 """With fewer rows there is nothing to compare trees by."""
 
@@ -326,8 +328,18 @@ class OurTask(Task[Setting, P]):
         return replace(super().rules, splits_read_directed=self.splits_read_directed)
 
     def splits_only(self, splits: Floats) -> Tree:
-        """The splits with their empty leaves; what breaks a rule is left out, as in a training that was cut short."""
-        return super().splits_only(self._within_rules(splits))
+        """The splits with their empty leaves; what breaks a rule is left out, as in a training that was cut short.
+
+        So are columns that an L1 penalty of the user has pushed to zero: steps of a finite length leave weights
+        beside it.
+        """
+        splits = self._within_rules(splits)
+        if self.overrides.get("l1"):
+            norms = column_norms(splits[:, :-1], self.data.column)
+            splits[:, :-1] *= (norms >= LEAST_BY_L1 * norms.max(axis=1, keepdims=True, initial=0.0))[
+                :, self.data.column
+            ]
+        return super().splits_only(splits)
 
     def _within_rules(self, splits: Floats, side: Ints | None = None) -> Floats:
         """Splits without the weights that break a rule."""

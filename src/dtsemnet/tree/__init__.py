@@ -3,7 +3,8 @@
 ``Topology`` is the shape, ``Tree`` the shape with its numbers, ``Model`` a tree with the encoder of its
 columns and an output map. ``Model.of`` reads any of them, or a fitted estimator. For people,
 ``ReadableView`` gives a model in the units of the data, ``LeafSurvey`` counts and judges rows at the
-leaves that they reach, and ``class_colors`` gives each class its colour.
+leaves that they reach, ``ReadingCost`` says what it costs to read them, and ``class_colors`` gives each class its
+colour.
 """
 
 from dtsemnet.tree.columns import Column, Feature
@@ -12,6 +13,7 @@ from dtsemnet.tree.encoder import Encoder
 from dtsemnet.tree.file import Document, load_document, read
 from dtsemnet.tree.model import Identity, Model, Output, TanhScale
 from dtsemnet.tree.probability import MarginProbability
+from dtsemnet.tree.reading_cost import ReadingCost
 from dtsemnet.tree.survey import LeafSurvey
 from dtsemnet.tree.topology import Topology
 from dtsemnet.tree.tree import Tree
@@ -25,6 +27,7 @@ __all__ = [
     "Column",
     "Feature",
     "LeafSurvey",
+    "ReadingCost",
     "Output",
     "Identity",
     "TanhScale",

@@ -13,6 +13,7 @@ import numpy as np
 from dtsemnet.names import printable
 from dtsemnet.notebook import FAINT, block, brief, escape, facts
 from dtsemnet.tree.model import Identity, Model
+from dtsemnet.tree.reading_cost import ReadingCost
 from dtsemnet.tree.view import ReadableView, class_colors
 from dtsemnet.tree.wording import Digits, largest_terms, shorten, write_question
 
@@ -48,8 +49,7 @@ def _size(view: ReadableView) -> str:
     tree = view.tree
     kind = "class" if tree.is_classifier else ("constant" if tree.coef is None else "linear")
     leaves = f"{tree.n_leaves} {kind} {'leaf' if tree.n_leaves == 1 else 'leaves'}"
-    used = int((view.tree.weight != 0).any(axis=0).sum())
-    return f"depth {tree.depth}, {tree.n_splits} splits, {leaves}; splits read {used} of {tree.n_features} features"
+    return f"depth {tree.depth}, {leaves}; to read: {ReadingCost.of(view.model)} of {len(view.columns)}"
 
 
 def _drawing(view: ReadableView) -> str:

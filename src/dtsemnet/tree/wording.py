@@ -145,19 +145,24 @@ class Question:
 
 
 def write_question(
-    view: ReadableView, weight: Floats, bias: float, digits: Digits, shown: Sequence[int] | None = None
-) -> Question:
-    """Write a split as a question; a sum shows all features in their order, or those in ``shown``, in that order."""
+    view: ReadableView, weight: Floats, bias: float, digits: Digits, shown: Sequence[int] | None = None,
+    rest: tuple[float, float] | None = None,
+) -> Question:  # fmt: skip
+    """Write a split as a question; a sum shows all features in their order, or those in ``shown``, in that order.
+
+    ``rest`` is the least and the most that the others add, if that is known.
+    """
     solved = _solve(view, weight, bias, digits.threshold, number_text)
     if solved is not None:
         return solved
-    total = write_sum(view, weight, bias, digits, shown)
+    total = write_sum(view, weight, bias, digits, shown, rest)
     return Question((*total.parts, "> 0"), lambda rows: total(rows) > 0, total.n_hidden)
 
 
 def write_sum(
-    view: ReadableView, weight: Floats, bias: float, digits: Digits, shown: Sequence[int] | None = None
-) -> Sum:
+    view: ReadableView, weight: Floats, bias: float, digits: Digits, shown: Sequence[int] | None = None,
+    rest: tuple[float, float] | None = None,
+) -> Sum:  # fmt: skip
     """Write ``weight . x + bias``; arguments as in :func:`write_question`."""
     used = np.flatnonzero(weight).tolist()
     printed = np.zeros(len(weight))
@@ -170,7 +175,8 @@ def write_sum(
         parts.append(_term(float(weight[j]), size, view.features[j].term, first=not parts))
     n_hidden = len(used) - len(chosen)
     if n_hidden:
-        parts.append(f"{'+ ' if parts else ''}… {n_hidden} more term{'s' * (n_hidden > 1)}")
+        ends = "" if rest is None else f" [{number_text(rest[0], 3)} to {number_text(rest[1], 3)}]"
+        parts.append(f"{'+ ' if parts else ''}… {n_hidden} more term{'s' * (n_hidden > 1)}{ends}")
     if bias != 0 or not parts:
         parts.append(_term(bias, number_text(abs(bias), digits.bias), "", first=not parts))
     return Sum(printed, float(number_text(bias, digits.bias)), tuple(parts), n_hidden)

@@ -13,6 +13,7 @@ from dtsemnet.export import to_text
 from dtsemnet.export.readable.text import fold_small
 from dtsemnet.tree import Column, Encoder, Model, TanhScale, Topology, Tree
 from dtsemnet.tree.wording import number_text
+from dtsemnet.verify import Domain, simplify
 from strategies import points, trees, wild_points, wild_trees
 
 BRANCH = r"^[│ ]*(?:├─ yes: |└─ no:  )?"
@@ -125,9 +126,9 @@ def test_long_sums_show_their_largest_terms_and_claim_nothing():
     weight = np.arange(1.0, 41.0)[None, :] * np.where(np.arange(40) % 2, -1, 1)
     tree = Tree(Topology.complete(1), weight, [0.5], [[0], [1]])
     text = to_text(tree, np.eye(40))
-    assert "-40 x39 + 39 x38 - 38 x37 + 37 x36 - 36 x35 + 35 x34 - 34 x33 + 33 x32 + … 32 more terms + 0.5 > 0 ?" in (
-        re.sub(r"\s*\n[│ ]+", " ", text)
-    )
+    shown = re.sub(r"\s*\n[│ ]+", " ", text)
+    assert shown.startswith("-40 x39 + 39 x38 - 38 x37 + 37 x36 - 36 x35 + 35 x34 - 34 x33 + 33 x32 + … 32 more terms ")
+    assert "32 more terms [-272 to 256] + 0.5 > 0 ?" in shown
     assert "reach" not in text
     assert "1 split of 1 leaves out up to 32 terms" in text
     whole = to_text(tree, np.eye(40), max_terms=40)
@@ -293,3 +294,37 @@ def test_wrong_arguments_are_refused_by_name(wrong, message):
 def test_other_things_are_refused():
     with pytest.raises(TypeError, match="a Model or a fitted estimator"):
         to_text("tree")
+
+
+@given(st.integers(0, 2**32))
+def test_terms_that_are_left_out_add_what_the_text_says(seed):
+    rng = np.random.default_rng(seed)
+    X, weight = rng.uniform(-2, 3, (30, 9)), rng.standard_normal((1, 9))
+    tree = Tree(Topology.complete(1), weight, [0.0], [[0], [1]])
+    text = " ".join(to_text(tree, X, max_terms=3, fold=0).split())
+    low, high = (float(end) for end in re.search(r"6 more terms \[(\S+) to (\S+)\]", text).groups())
+    hidden = np.argsort(np.abs(weight[0]) * X.std(axis=0))[:6]
+    added = X[:, hidden] @ weight[0, hidden]
+    assert low - 0.01 * abs(low) <= added.min() <= added.max() <= high + 0.01 * abs(high)
+    shift = simplify(tree, 0.0, Domain.from_data(X)).score_shift  # nothing is dropped
+    assert shift == 0
+    ends = np.sort(np.stack([X.min(axis=0), X.max(axis=0)]) * weight[0], axis=0)[:, hidden].sum(axis=1)
+    np.testing.assert_allclose([low, high], ends, rtol=0.01)
+
+
+def test_weights_that_matter_to_nobody_are_not_printed():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 4))
+    tree = Tree(Topology.complete(1), [[1.0, -2.0, 1e-7, -1e-6]], [0.1], [[0.0], [1.0]])
+    text = to_text(tree, X)
+    assert "x2" not in text
+    assert "x3" not in text
+    assert "2 small terms of 4 left out" in text
+    assert "all 200 rows reach the same leaf as in the tree" in text
+    assert "x3" in to_text(tree, X, fold=0)
+    assert "x3" in to_text(tree), "without rows nobody knows what matters"
+    simple = simplify(tree, 0.001, Domain.from_data(X))
+    assert simple.n_dropped == 2, "the same terms as the ones that a proof drops"
+    near = np.where(np.arange(4) < 2, X, X)
+    near[0] = [0.0, 0.05, 0.0, 3.0]  # the last weight decides this row
+    assert "x3" in to_text(tree, near)

@@ -11,6 +11,10 @@ for the rows that reach it:
 * A term is small if it moves the score of the rows by less than a share of the score's own
   spread (both are standard deviations). Folding replaces it by its mean: the bias takes
   ``w * mean(x)``.
+* Terms are negligible if all of them together, on the box that holds the rows, move the sum by no more than a
+  thousandth of what all terms do. They are left out and the bias takes their middle, as
+  :func:`dtsemnet.verify.simplify` does, unless a row would take another branch.
+* Of sums that are still too long some terms are shown, and beside them what the others can add on that box.
 
 The printed tree is then walked by all rows, with the numbers as printed: the last lines say how
 many of them it sends to another leaf than the tree itself.
@@ -45,6 +49,7 @@ _FEWEST_DIGITS = 3
 _FEWEST_DIGITS_OF_A_TERM = 2  # one digit would write 0.95 as 1
 _ENOUGH_ROWS = 2000  # to find the largest terms of a long sum
 LONGEST, CUT = 30, 8  # a sum of more terms than the first shows as many as the second
+_NEGLIGIBLE = 0.001
 _ROOM = 40  # columns left to the content of a node, however deep it lies
 
 
@@ -53,7 +58,7 @@ def to_text(
     X: Any = None,
     *,
     digits: int | None = None,
-    fold: float = 0.0,
+    fold: float | None = None,
     max_terms: int | None = None,
     width: int | None = 100,
     output_names: Sequence[str] | None = None,
@@ -71,11 +76,14 @@ def to_text(
     digits : int, optional
         Significant digits of every number. By default, with rows, the fewest for each split (3 or more) with which
         they take the same branch as in the tree; without rows, 4.
-    fold : float, default=0.0
+    fold : float, optional
         Leave out terms that move a sum by less than this share of the sum's own spread over the rows of its node,
-        and put their mean into the constant. The last lines say what that changes.
+        and put their mean into the constant. The last lines say what that changes. By default, with rows, terms that
+        together move a sum by no more than 0.1 % of its range on the box of the rows, and change no branch; 0 shows
+        all.
     max_terms : int, optional
-        Terms of a sum that are shown; of longer ones the largest. By default all up to 30, else the largest 8.
+        Terms of a sum that are shown; of longer ones the largest, and with rows the least and the most that the
+        others add. By default all up to 30, else the largest 8.
     width : int or None, default=100
         Longer lines are broken before a term; None leaves them.
     output_names : sequence of str, optional
@@ -111,7 +119,8 @@ def to_text(
     _check("digits", digits, 1, MOST_DIGITS)
     _check("max_terms", max_terms, 1, None)
     _check("width", width, 1, None)
-    if isinstance(fold, bool) or not isinstance(fold, (int, float)) or not 0 <= fold < 1:
+    is_number = isinstance(fold, (int, float)) and not isinstance(fold, bool)
+    if fold is not None and not (is_number and 0 <= fold < 1):
         raise ValueError(f"fold must be a share, 0 <= fold < 1, got {shown(fold)}.")
     if fold and X is None:
         raise ValueError(f"fold={fold} needs rows to find which terms are small; pass X.")
@@ -121,7 +130,7 @@ def to_text(
             raise ValueError("output_names is for a regressor; the classes of this tree have names.")
         if isinstance(output_names, str) or len(output_names) != view.tree.n_outputs:
             raise ValueError(f"output_names must name {view.tree.n_outputs} outputs, got {output_names!r}.")
-    printed = _Printer(view, X, digits, float(fold), max_terms, output_names, leaf_numbers).run()
+    printed = _Printer(view, X, digits, fold, max_terms, output_names, leaf_numbers).run()
     notes = _notes(printed)
     return "\n".join([*_lines(printed, width), *([""] if notes else []), *notes])
 
@@ -177,6 +186,12 @@ def _notes(printed: _Printed) -> list[str]:
             f"{_count(n_cut, 'split')} of {len(printed.questions)} leave{'s' * (n_cut == 1)} out up to {most} terms: "
             f"the text alone does not say where rows go (all are shown with up to {view.tree.n_features})."
         )
+        if printed.n_rows:
+            notes.append("In brackets behind them: the least and the most they add, in the ranges of the rows.")
+    if printed.n_negligible:
+        left_out = f"{_count(printed.n_negligible, 'small term')} of {printed.n_terms} left out"
+        most = f"no sum moves by more than {100 * _NEGLIGIBLE:g} % of its range for it"
+        notes.append(f"{left_out}: in the ranges of the rows, {most}.")
     if printed.n_moved is not None and (printed.n_folded or (printed.questions and not n_cut)):
         notes.append(_routing(printed))
     if printed.output_error is not None:
@@ -209,6 +224,7 @@ class _Printed:
     digits: tuple[int, int]
     """Fewest and most digits of a split."""
     n_folded: int
+    n_negligible: int
     n_terms: int
     n_rows: int
     n_moved: int | None
@@ -225,7 +241,7 @@ class _Printer:
         view: ReadableView,
         X: Any,
         digits: int | None,
-        fold: float,
+        fold: float | None,
         max_terms: int | None,
         names: Sequence[str] | None,
         leaf_numbers: bool,
@@ -233,12 +249,14 @@ class _Printer:
         self.view, self.tree, self.digits, self.fold, self.max_terms = view, view.tree, digits, fold, max_terms
         self.names, self.leaf_numbers = names, leaf_numbers
         self.used: list[int] = []
-        self.n_folded = self.n_terms = 0
+        self.n_folded = self.n_negligible = self.n_terms = 0
         self.rows: Floats | None = None
         if X is not None:
             leaf = view.model.apply(X)
             order = np.argsort(leaf, kind="stable")
             self.rows, self.leaf = view.rows(X)[order], leaf[order]
+            if len(order):
+                self.box = self.rows.min(axis=0), self.rows.max(axis=0)
             self.start = np.searchsorted(self.leaf, np.arange(self.tree.n_leaves + 1))
             self.encoded = np.asarray(view.model.transform(X))[order]
 
@@ -252,26 +270,35 @@ class _Printer:
             moved = int((self.walk(questions) != self.leaf).sum())
             error = self.output_error(sums)
         n_rows = 0 if self.rows is None else len(self.rows)
-        return _Printed(self.view, questions, leaves, digits, self.n_folded, self.n_terms, n_rows, moved, error)
+        return _Printed(
+            self.view, questions, leaves, digits, self.n_folded, self.n_negligible, self.n_terms, n_rows, moved, error
+        )
 
     def split(self, split: int) -> Question:
         weight, bias = self.tree.weight[split], float(self.tree.bias[split])
         first, last = (int(span[split]) for span in self.tree.topology.spans)
         rows = self.slice(first, last)
-        weight, bias, folded = self.folded(weight, bias, rows)
-        shown = self.shown(weight, rows)
+        yes = self.branches(split, first, last)
+        weight, bias, folded = self.folded(weight, bias, rows, yes)
+        shown, rest = self.shown(weight, rows)
         if rows is None or self.digits is not None:
             self.used.append(self.digits or _DIGITS)
-            return write_question(self.view, weight, bias, self.plain(), shown)
+            return write_question(self.view, weight, bias, self.plain(), shown, rest)
         if folded:
             yes = Sum(weight, bias, (), 0)(rows) > 0
-        else:
-            middle = self.tree.topology.children[split, 0]
-            middle = self.tree.topology.spans[1][middle] if middle >= 0 else ~middle + 1
-            yes = self.leaf[self.start[first] : self.start[last]] >= middle
-        question, digits = _choose_digits(self.view, weight, bias, rows, yes, shown)
+        assert yes is not None
+        question, digits = _choose_digits(self.view, weight, bias, rows, yes, shown, rest)
         self.used.append(digits)
         return question
+
+    def branches(self, split: int, first: int, last: int) -> Bools | None:
+        """The side of a split that the tree sends the rows of its node to: yes or no."""
+        if self.rows is None:
+            return None
+        left = self.tree.topology.children[split, 0]
+        middle = self.tree.topology.spans[1][left] if left >= 0 else ~left + 1
+        yes: Bools = self.leaf[self.start[first] : self.start[last]] >= middle
+        return yes
 
     def sums(self) -> list[list[Sum]]:
         """Write the linear models of all leaves, one for each output; none if leaves are constant."""
@@ -287,7 +314,7 @@ class _Printer:
         rows = self.slice(leaf, leaf + 1)
         weight, bias, _ = self.folded(weight, bias, rows)
         digits = self.plain() if rows is None or self.digits is not None else _aligned(weight, bias, rows, _DIGITS)
-        return write_sum(self.view, weight, bias, digits, self.shown(weight, rows))
+        return write_sum(self.view, weight, bias, digits, *self.shown(weight, rows))
 
     def leaf_lines(self, leaf: int, sums: list[list[Sum]]) -> list[tuple[str, ...]]:
         tree = self.tree
@@ -349,22 +376,35 @@ class _Printer:
     def plain(self) -> Digits:
         return Digits.same(self.tree.n_features, self.digits or _DIGITS)
 
-    def folded(self, weight: Floats, bias: float, rows: Floats | None) -> tuple[Floats, float, int]:
+    def folded(
+        self, weight: Floats, bias: float, rows: Floats | None, yes: Bools | None = None
+    ) -> tuple[Floats, float, int]:
         self.n_terms += int(np.count_nonzero(weight))
-        if rows is None:
+        if rows is None or self.rows is None or not len(self.rows):
+            return weight, bias, 0
+        if self.fold is None:
+            rest = without_negligible(weight, bias, *self.box)
+            if yes is None or np.array_equal(Sum(rest.weight, rest.bias, (), 0)(rows) > 0, yes):
+                self.n_negligible += rest.n_folded
+                weight, bias = rest.weight, rest.bias
             return weight, bias, 0
         rest = fold_small(weight, bias, rows, self.fold)
         self.n_folded += rest.n_folded
         return rest
 
-    def shown(self, weight: Floats, rows: Floats | None) -> list[int] | None:
-        """List the terms to show if a sum is too long: the largest, largest first."""
+    def shown(self, weight: Floats, rows: Floats | None) -> tuple[list[int] | None, tuple[float, float] | None]:
+        """List the largest terms, if a sum is too long for all; and what the others add on the box of the rows."""
         n_terms = int(np.count_nonzero(weight))
         limit = self.max_terms or (n_terms if n_terms <= LONGEST else CUT)
         if n_terms <= limit:
-            return None
+            return None, None
         some = None if rows is None else rows[:: len(rows) // _ENOUGH_ROWS + 1]
-        return largest_terms(weight, _spread(weight, some))[:limit]
+        shown = largest_terms(weight, _spread(weight, some))[:limit]
+        if self.rows is None or not len(self.rows):
+            return shown, None
+        rest = weight.copy()
+        rest[shown] = 0.0
+        return shown, _range_on_box(rest, *self.box)
 
 
 def _together(outputs: list[list[str]]) -> list[str]:
@@ -397,11 +437,12 @@ class Folded(NamedTuple):
 
 
 def _choose_digits(
-    view: ReadableView, weight: Floats, bias: float, rows: Floats, yes: Bools, shown: list[int] | None
-) -> tuple[Question, int]:
+    view: ReadableView, weight: Floats, bias: float, rows: Floats, yes: Bools, shown: list[int] | None,
+    rest: tuple[float, float] | None,
+) -> tuple[Question, int]:  # fmt: skip
     """Write a split with the fewest digits with which the rows answer as given, or with all that a double has."""
     for digits in range(_FEWEST_DIGITS, MOST_DIGITS + 1):
-        question = write_question(view, weight, bias, _aligned(weight, bias, rows, digits), shown)
+        question = write_question(view, weight, bias, _aligned(weight, bias, rows, digits), shown, rest)
         if np.array_equal(question(rows), yes):
             break
     return question, digits
@@ -454,6 +495,34 @@ def fold_small(weight: Floats, bias: float, rows: Floats, fold: float) -> Folded
     if not np.isfinite(moved):  # numbers too large to speak of a spread
         return Folded(weight, bias, 0)
     return Folded(np.where(small, 0.0, weight), moved, int(small.sum()))
+
+
+def without_negligible(weight: Floats, bias: float, low: Floats, high: Floats) -> Folded:
+    """Leave out the smallest terms that move the sum by a thousandth at most of what all do, on a box.
+
+    Examples
+    --------
+    >>> without_negligible(np.array([1.0, 1e-6]), 0.5, np.zeros(2), np.array([10.0, 100.0]))
+    Folded(weight=array([1., 0.]), bias=0.50005, n_folded=1)
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        reach = np.abs(weight) * (high - low)
+        order = np.argsort(reach, kind="stable")
+        small = order[np.cumsum(reach[order]) <= _NEGLIGIBLE * reach.sum()]
+        small = small[(weight[small] != 0) & (high[small] > low[small])]
+        moved = bias + float(weight[small] @ (low[small] + high[small])) / 2
+    if not np.isfinite(moved):
+        return Folded(weight, bias, 0)
+    kept = weight.copy()
+    kept[small] = 0.0
+    return Folded(kept, moved, len(small))
+
+
+def _range_on_box(weight: Floats, low: Floats, high: Floats) -> tuple[float, float]:
+    """The least and the most of a sum on a box."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        ends = np.sort(np.nan_to_num(np.array([weight * low, weight * high])), axis=0).sum(axis=1)
+    return float(ends[0]), float(ends[1])
 
 
 def _count(n: int, word: str) -> str:
