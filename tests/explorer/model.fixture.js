@@ -43,6 +43,7 @@ export function describe(columns, features, children, weight, bias, value, field
     leaves: null,
     image: null,
     proofs: null,
+    reading: { splits: 0, leaves: 0, longest: 0, distinct: 0 },
     ...fields,
   };
 }

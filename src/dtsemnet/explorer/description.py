@@ -27,6 +27,8 @@ It has these fields. Arrays are written by :func:`pack`.
                 with y ``mix``, their classes counted, and ``right``, the rows predicted right, or ``error``, the
                 root mean squared error of each output, and ``target``, the mean of y. A leaf without rows has null
 ``image``       null, or ``shape`` and ``mean``, the mean picture of each leaf (null without X)
+``reading``     ``splits``, ``leaves``, ``longest`` and ``distinct``: the cost of :class:`~dtsemnet.tree.ReadingCost`
+``path``        only in a page of several trees: see :mod:`dtsemnet.explorer.tree_path`
 ``proofs``      null, or ``status`` and ``reason`` of each leaf, and ``shares``, a text for each certified distance
 ==============  ==========================================================================================
 
@@ -46,7 +48,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dtsemnet.arrays import Array, Floats
-from dtsemnet.tree import Column, Feature, Identity, LeafSurvey, Model, ReadableView, class_colors
+from dtsemnet.tree import Column, Feature, Identity, LeafSurvey, Model, ReadableView, ReadingCost, class_colors
 from dtsemnet.tree.encoder import is_missing
 
 __all__ = ["GivenRows", "describe", "pack"]
@@ -76,6 +78,7 @@ def describe(
     tree, squash, probability = model.tree, model.output, model.probability
     classes = None if tree.class_names is None else [str(name) for name in tree.class_names]
     spread = [1.0] * tree.n_features if rows is None else rows.spread.tolist()
+    cost = ReadingCost.of(model)
     arrays = {name: getattr(tree, name) for name in ("weight", "bias", "value", "coef", "lower", "upper")}
     return {
         "title": title,
@@ -92,6 +95,12 @@ def describe(
         "leaves": None if rows is None else rows.leaves(),
         "image": None if image_shape is None else _image(image_shape, rows),
         "proofs": None if proofs is None else _proofs(proofs),
+        "reading": {
+            "splits": sum(cost.columns_of_splits),
+            "leaves": sum(cost.columns_of_leaves),
+            "longest": cost.longest_path,
+            "distinct": cost.n_distinct,
+        },
     }
 
 

@@ -27,6 +27,7 @@ from typing import Any
 from urllib.parse import quote
 
 from dtsemnet.explorer.description import GivenRows, describe
+from dtsemnet.explorer.tree_path import TreePath, models_of, steps_of
 from dtsemnet.files import write_atomically
 from dtsemnet.names import shown
 from dtsemnet.notebook import escape
@@ -36,7 +37,8 @@ __all__ = ["Page", "explore", "to_html"]
 
 SCRIPTS = (
     *("model.js", "routing.js", "layout.js", "text.js", "theme.js", "facts.js", "pictures.js", "drawing.js"),
-    *("elements.js", "answer-panel.js", "node-panel.js", "input-panel.js", "outline.js", "gestures.js", "main.js"),
+    *("elements.js", "answer-panel.js", "node-panel.js", "input-panel.js", "outline.js", "gestures.js"),
+    *("tree-path.js", "main.js"),
 )
 """Modules of the page, each after those that it imports."""
 
@@ -58,8 +60,9 @@ def to_html(
 
     Parameters
     ----------
-    tree : Tree, Model or fitted estimator
+    tree : Tree, Model, fitted estimator or SparsityPath
         A model takes inputs in its own columns, categories and missing values included, and is shown in their units.
+        A path of trees (``sparsity_path`` of an estimator) gets a slider that moves along it.
     path : path
         File to write. An older file is replaced in one step. The folder must exist.
     X : array_like or data frame, optional
@@ -188,18 +191,30 @@ def _description(
     tree: Any, X: Any, y: Any, title: str | None, max_rows: int, image_shape: Any, proofs: Any, rows_are: str
 ) -> tuple[str, dict[str, Any]]:
     """Check the arguments of a page; give its heading and the description of the model."""
-    model = Model.of(tree)
+    models = models_of(tree) if isinstance(tree, TreePath) else [Model.of(tree)]
+    model = models[0]
     if X is None and y is not None:
         raise ValueError("y was given without X; pass the rows that it belongs to.")
     if not isinstance(max_rows, int) or isinstance(max_rows, bool) or max_rows < 0:
         raise ValueError(f"max_rows must be a whole number, 0 or more, got {max_rows!r}.")
     shape = None if image_shape is None else _check_shape(image_shape, model)
+    if proofs is not None and len(models) > 1:
+        raise ValueError("proofs are about one tree, but the page is to show a path of several; leave proofs out.")
     if proofs is not None and proofs.model.fingerprint() != model.fingerprint():
         raise ValueError("proofs belong to another tree; pass audit(tree, ...) of the tree that is shown.")
-    rows = None if X is None else GivenRows(model, X, y, rows_are)
     n_leaves = model.tree.n_leaves
-    heading = f"Decision tree, {n_leaves} {'leaf' if n_leaves == 1 else 'leaves'}" if title is None else str(title)
-    return heading, describe(model, rows, title=heading, max_rows=max_rows, image_shape=shape, proofs=proofs)
+    what = f"Decision tree, {n_leaves} {'leaf' if n_leaves == 1 else 'leaves'}"
+    heading = str(title) if title is not None else f"{len(models)} decision trees" if len(models) > 1 else what
+    descriptions = [
+        describe(
+            each, None if X is None else GivenRows(each, X, y, rows_are), title=heading, max_rows=max_rows,
+            image_shape=shape, proofs=proofs,
+        )
+        for each in models
+    ]  # fmt: skip
+    if not isinstance(tree, TreePath):
+        return heading, descriptions[0]
+    return heading, descriptions[int(tree.chosen)] | {"path": steps_of(tree, descriptions)}
 
 
 def _check_shape(image_shape: Any, model: Model) -> tuple[int, int]:

@@ -21,6 +21,10 @@ export class Facts {
   #bars = new Map();
   /** @type {Float64Array | null} */
   #rowsBefore = null; // rows in the leaves to the left of each leaf
+  /** @type {(number | null)[]} */
+  leafValues = []; // the number that a leaf of a regressor is coloured by, or null if none is known
+  /** @type {{ low: number, high: number } | null} */
+  leafRange = null;
 
   /**
    * @param {Model} model
@@ -29,6 +33,14 @@ export class Facts {
   constructor(model, layout) {
     this.model = model;
     this.layout = layout;
+    this.read();
+  }
+
+  /** Read the model anew, after another tree has taken its place. */
+  read() {
+    const { model } = this;
+    for (const cache of [this.#equations, this.#leading, this.#captions, this.#bars]) cache.clear();
+    this.#rowsBefore = null;
     if (model.leaves !== null) {
       const before = new Float64Array(model.nLeaves + 1);
       model.leaves.count.forEach((n, leaf) => {
@@ -36,7 +48,6 @@ export class Facts {
       });
       this.#rowsBefore = before;
     }
-    // The number that a leaf of a regressor is coloured by, or null if none is known.
     this.leafValues = model.classes === null ? this.#readLeafValues() : [];
     this.leafRange = rangeOf(this.leafValues);
   }
@@ -225,7 +236,7 @@ export class Facts {
       `depth ${layout.height}`,
       plural(model.nSplits, "split"),
       plural(model.nLeaves, "leaf", "leaves"),
-      plural(model.columns.length, "column"),
+      this.readingText(),
     ];
     if (model.proofs !== null) {
       const gone = model.proofs.status.filter((status) => status === "unreachable").length;
@@ -243,6 +254,31 @@ export class Facts {
       parts.push(`RMSE ${errors.join(", ")} on ${rows}`);
     } else parts.push(rows);
     return parts.join(" \u00b7 ");
+  }
+
+  /** What it costs to read the tree. */
+  readingText() {
+    const { columns, reading, nSplits } = this.model,
+      a = nSplits ? `, ${numberText(reading.splits / nSplits, 2)} a split` : "";
+    return `reads ${reading.distinct} of ${plural(columns.length, "column")}${a}, at most ${reading.longest} on a path`;
+  }
+
+  /**
+   * The least and the most that terms add while every column stays within the range of its slider.
+   * @param {Term[]} terms
+   */
+  rangeOfTerms(terms) {
+    const { columns, features } = this.model;
+    let low = 0,
+      high = 0;
+    for (const { feature, weight } of terms) {
+      const { column, kind } = features[feature],
+        ends = kind === "number" ? [columns[column].low, columns[column].high] : [0, 1];
+      if (kind === "number" && columns[column].missing === "indicator") ends.push(0);
+      low += Math.min(...ends.map((end) => weight * end));
+      high += Math.max(...ends.map((end) => weight * end));
+    }
+    return { low, high };
   }
 
   /** @param {number} k */

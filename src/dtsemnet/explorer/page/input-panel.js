@@ -182,6 +182,12 @@ export class InputPanel {
     return finder;
   }
 
+  /** Order the columns anew, after another tree has taken the place of the one before. */
+  rank() {
+    this.#ranking = null;
+    this.#render();
+  }
+
   /** Columns by how much they matter over all splits. */
   #rankColumns() {
     const { model, facts } = this,

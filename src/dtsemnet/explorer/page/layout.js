@@ -5,22 +5,37 @@
 
 /** The structure of a tree: depth, parent and neighbours of each node, and the range of leaves below it. */
 export class Layout {
-  #depth;
-  #parent;
-  #first;
-  #last;
-  #leafDepth;
-  #leafParent;
+  #depth = new Int32Array(0);
+  #parent = new Int32Array(0);
+  #first = new Int32Array(0);
+  #last = new Int32Array(0);
+  #leafDepth = new Int32Array(1);
+  #leafParent = new Int32Array(1);
   /** @type {number[][] | null} */
   #levels = null;
+  /** @type {readonly (readonly [number, number])[]} */
+  children = [];
+  nSplits = 0;
+  nLeaves = 1;
+  root = -1;
+  height = 0;
 
   /** @param {readonly (readonly [number, number])[]} children */
   constructor(children) {
+    this.read(children);
+  }
+
+  /**
+   * Take over the structure of a tree, in place of the one before.
+   * @param {readonly (readonly [number, number])[]} children
+   */
+  read(children) {
     const n = children.length;
     this.children = children;
     this.nSplits = n;
     this.nLeaves = n + 1;
     this.root = n ? 0 : -1;
+    this.#levels = null;
     this.#depth = new Int32Array(n);
     this.#parent = new Int32Array(n).fill(-1);
     this.#first = new Int32Array(n);

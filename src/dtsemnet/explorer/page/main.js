@@ -16,11 +16,13 @@ import { Pictures } from "./pictures.js";
 import { evaluate } from "./routing.js";
 import { countText, numberText, plural } from "./text.js";
 import { Theme } from "./theme.js";
+import { PathSlider } from "./tree-path.js";
 
 const LISTED = 12; // classes in the legend
 
 function openPage() {
-  const model = readModel(JSON.parse(get("model").textContent ?? "")),
+  const description = JSON.parse(get("model").textContent ?? ""),
+    model = readModel(description),
     layout = new Layout(model.children),
     facts = new Facts(model, layout),
     view = new View(layout),
@@ -58,6 +60,27 @@ function openPage() {
     if (tab === "node") nodePanel.show(state.chosen, state.result);
     outline.show(state);
     redraw();
+  }
+
+  /**
+   * Show another tree of the path, with the same input.
+   * @param {number} at
+   */
+  function moveTo(at) {
+    const { tree } = description.path.steps[at];
+    Object.assign(model, readModel({ ...description, ...tree }));
+    layout.read(model.children);
+    facts.read();
+    pictures.forget();
+    state.chosen = null;
+    nodePanel.show(null, state.result);
+    view.isFitted = true;
+    drawing.resize();
+    inputPanel.rank();
+    search(searchBox.value);
+    get("summary").textContent = facts.summary();
+    showLegend();
+    changed();
   }
 
   /** @type {(node: number | null, bring?: boolean) => void} */
@@ -231,6 +254,7 @@ function openPage() {
   }
 
   get("summary").textContent = facts.summary();
+  if (description.path) new PathSlider(get("sparsity"), description.path, moveTo);
   listen();
   drawing.resize();
   theme.onChange(repaint);
@@ -243,6 +267,7 @@ function openPage() {
     drawing,
     state,
     choose,
+    moveTo,
     read: readModel,
     unpack,
     /** @type {(row: ArrayLike<number>, other?: typeof model) => Result} */

@@ -58,10 +58,22 @@
  * @property {Leaves | null} leaves
  * @property {{ shape: [number, number], mean: Packed | null } | null} image
  * @property {{ status: string[], reason: (string | null)[], shares: string[] } | null} proofs
+ * @property {Reading} reading
+ *
+ * @typedef {object} Reading  what it costs to read the tree, in columns
+ * @property {number} splits  added up over the splits
+ * @property {number} leaves  added up over linear leaves
+ * @property {number} longest  most on one path
+ * @property {number} distinct
  *
  * @typedef {Pick<Feature, "label" | "column" | "spread"> & Partial<Feature>} FeatureEntry
  * @typedef {Omit<Shared, "features"> & { features: FeatureEntry[], weight: Packed, bias: Packed, value: Packed, coef: Packed | null, lower: Packed | null,
- *   upper: Packed | null, probability: { rate: number, log: Packed } | null }} Description
+ *   upper: Packed | null, probability: { rate: number, log: Packed } | null, path?: TreePath | null }} Description
+ *
+ * @typedef {Pick<Description, "children" | "weight" | "bias" | "value" | "coef" | "lower" | "upper" | "probability" |
+ *   "squash" | "leaves" | "image" | "reading">} OwnFields  what differs along a path of trees
+ * @typedef {{ limit: number | null, columns: number, total: number, score: number | null, tree: OwnFields }} PathStep
+ * @typedef {{ at: number, measure: "accuracy" | "R2", steps: PathStep[] }} TreePath
  *
  * @typedef {Shared & { weight: Float64Array, bias: Float64Array, value: Float64Array, coef: Float64Array | null,
  *   lower: Float64Array | null, upper: Float64Array | null, probability: { rate: number, log: Float64Array } | null,
@@ -90,7 +102,7 @@ export function unpack(packed) {
  * @returns {Model}
  */
 export function readModel(description) {
-  const { weight, bias, value, coef, lower, upper, probability, features, ...shared } = description;
+  const { weight, bias, value, coef, lower, upper, probability, features, path: _, ...shared } = description;
   const nSplits = description.children.length;
   return {
     ...shared,

@@ -89,12 +89,20 @@ export class NodePanel {
         model.leaves === null ? "Weights, pixel by pixel" : "Weights, each times the standard deviation of its pixel",
       ),
       section("Goes right if", make("p", { class: "equation" }, phrase(questionParts(model, equation, true, most)))),
+      equation.terms.length > most ? note(this.#restText(equation.terms.slice(most))) : null,
       met
         ? note(`Score of the input: ${numberText(met.score, 5)}, so it goes ${met.score > 0 ? "right" : "left"}.`)
         : null,
       make("p", { class: "links" }, "no \u2192 ", this.#link(left), "\u2003yes \u2192 ", this.#link(right)),
       equation.terms.length ? this.#weights(equation, "Weights") : null,
     ];
+  }
+
+  /** @param {Term[]} rest  the terms that an equation does not show */
+  #restText(rest) {
+    const { low, high } = this.facts.rangeOfTerms(rest);
+    const ends = `between ${numberText(low, 3)} and ${numberText(high, 3)}`;
+    return `The other ${plural(rest.length, "term")} add ${ends} while columns stay within the ranges of their sliders.`;
   }
 
   /**

@@ -21,7 +21,13 @@ export class Pictures {
     this.model = model;
     this.theme = theme;
     this.range = rangeOf(model.columns.flatMap((column) => [column.low, column.high])) ?? { low: 0, high: 1 };
-    theme.onChange(() => this.#drawn.clear());
+    theme.onChange(() => this.forget());
+  }
+
+  /** Forget what was drawn, since colours or the tree have changed. */
+  forget() {
+    this.#drawn.clear();
+    this.#means = null;
   }
 
   /**
