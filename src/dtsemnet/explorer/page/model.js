@@ -81,7 +81,14 @@
  */
 
 /** @satisfies {Partial<Feature>} */
-const PLAIN = { kind: /** @type {const} */ ("number"), category: null, scale: 1, shift: 0, fill: null, in_steps: false };
+const PLAIN = {
+  kind: /** @type {const} */ ("number"),
+  category: null,
+  scale: 1,
+  shift: 0,
+  fill: null,
+  in_steps: false,
+};
 const TYPES = { u1: Uint8Array, f4: Float32Array, f8: Float64Array };
 
 /**

@@ -190,8 +190,8 @@ def _notes(printed: _Printed) -> list[str]:
             notes.append("In brackets behind them: the least and the most they add, in the ranges of the rows.")
     if printed.n_negligible:
         left_out = f"{_count(printed.n_negligible, 'small term')} of {printed.n_terms} left out"
-        most = f"no sum moves by more than {100 * _NEGLIGIBLE:g} % of its range for it"
-        notes.append(f"{left_out}: in the ranges of the rows, {most}.")
+        bound = f"no sum moves by more than {100 * _NEGLIGIBLE:g} % of its range for it"
+        notes.append(f"{left_out}: in the ranges of the rows, {bound}.")
     if printed.n_moved is not None and (printed.n_folded or (printed.questions and not n_cut)):
         notes.append(_routing(printed))
     if printed.output_error is not None:
