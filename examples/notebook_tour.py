@@ -57,7 +57,7 @@ answer
 
 # %%
 ways = counterfactual(classifier, X.iloc[100].to_numpy(), "cultivar 1", domain=domain, n=2)
-print(len(ways), "ways to another cultivar")
+print("found:", len(ways))
 ways
 
 # %%

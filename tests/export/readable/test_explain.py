@@ -199,6 +199,13 @@ def test_an_explanation_is_plain_data_and_text(case, compared):
     assert found._repr_html_().count("<tr>") >= len(found.path)
 
 
+def test_notebooks_show_what_pushed_a_row_too():
+    tree = Tree(Topology.complete(1), [[1.0, -1.0]], [0.0], [[1, 0], [0, 1]], class_names=["a", "b"])
+    shown = explain(tree, [3.0, 1.0], background=[[0.0, 0.0], [1.0, 2.0]])._repr_html_()
+    assert "towards yes: x0 = 3 (+2.5)" in shown
+    assert "what pushed" not in explain(tree, [3.0, 1.0])._repr_html_()
+
+
 def test_names_are_escaped_in_html():
     tree = Tree(Topology.complete(1), [[1.0]], [0.0], [[1, 0], [0, 1]], feature_names=["<b>"], class_names=["<i>", "&"])
     shown = explain(tree, [1.0])._repr_html_()

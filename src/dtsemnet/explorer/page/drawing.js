@@ -328,10 +328,13 @@ export class Drawing {
     c.fillText(title, inner, top + 18 + shift);
     this.#pen(SMALL, soft, "right", "alphabetic");
     const number = `leaf ${leaf}`;
-    if (!node.image && c.measureText(number).width <= free) c.fillText(number, inner + room, top + 18);
+    const fits = !node.image && c.measureText(number).width <= free;
+    if (fits) c.fillText(number, inner + room, top + 18);
     this.#pen(SMALL, soft, "left", "alphabetic");
-    const detail = facts.leafDetail(leaf);
-    c.fillText(this.#fitFirst([detail, detail.split(" \u00b7 ")[0]], room), inner, top + 32 + shift);
+    const detail = facts.leafDetail(leaf),
+      lines = [detail, detail.split(" \u00b7 ")[0]],
+      numbered = fits ? [] : lines.map((line) => `${line} \u00b7 ${number}`);
+    c.fillText(this.#fitFirst([...numbered, ...lines], room), inner, top + 32 + shift);
     if (model.classes === null) return;
     let at = inner;
     facts.mix(leaf).forEach((share, k) => {

@@ -250,10 +250,12 @@ class Explanation:
         """Show the path and the sums as tables, for notebooks."""
         head = f"<p><b>{html.escape(_value(self.prediction))}</b> (leaf {self.leaf})</p>"
         path = [
-            [step.question + " ?", "yes" if step.yes else "no", _number(step.score), _nearest(step)]
+            [step.question + " ?", "yes" if step.yes else "no", _number(step.score), _nearest(step), _pushes(step)]
             for step in self.path
         ]
-        tables = [_table(["split", "answer", "score", "would turn"], path, 2)] if path else []
+        said = 5 if any(line[-1] for line in path) else 4
+        titles = ["split", "answer", "score", "would turn", "what pushed"]
+        tables = [_table(titles[:said], [line[:said] for line in path], 2)] if path else []
         if self.classes:
             tables.append(
                 _table(["class", "probability"], [[printable(c), f"{100 * p:.1f} %"] for c, p in self.classes], 1)
@@ -404,13 +406,17 @@ def _step_lines(number: int, step: Step) -> list[str]:
     away = "" if step.distance is None else f", {number_text(step.distance, 2)} standard deviations from the boundary"
     answer = f"   score {_number(step.score)}: {'yes' if step.yes else 'no'}{away}"
     question = re.split(r" (?=[+-] )", f"{step.question} ?")  # a long sum is broken before a sign
-    compared = step.distance is not None  # without other rows to compare with, a large term may be the same for all
-    pushes = [f"   {_pushes(step)}"] if compared and len(step.pushes) > 1 else []
+    pushes = [f"   {text}"] if (text := _pushes(step)) else []
     return [*break_line(f"{number}. ", "     ", question, _WIDTH), answer, *pushes, f"   {_nearest(step)}"]
 
 
 def _pushes(step: Step) -> str:
-    """Say which columns pushed the row to the branch it took, and which ones pulled back, the strongest first."""
+    """Say which columns pushed the row to the branch it took, and which ones pulled back, the strongest first.
+
+    Without other rows to compare with, a large term may be the same for all; then, and of one column, nothing is said.
+    """
+    if step.distance is None or len(step.pushes) < 2:
+        return ""
     sign = 1.0 if step.yes else -1.0
     order = sorted(step.pushes, key=lambda push: -abs(push.amount))
     largest = abs(order[0].amount)
