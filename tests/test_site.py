@@ -7,6 +7,7 @@ import ast
 import inspect
 import pkgutil
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -99,3 +100,21 @@ def test_reference_finds_a_name_wherever_it_is_handed_on() -> None:
     assert lookup("dtsemnet.tree.nothing") == (None, [])
     assert api_pages.exists("dtsemnet.tree.tree.Tree.apply")
     assert not api_pages.exists("dtsemnet.tree.tree.Tree.nothing")
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/guide/which_model.md"])
+def test_scores_on_first_pages_are_those_of_the_report(page: str) -> None:
+    report = (ROOT / "paper" / "REPORT.md").read_text("utf-8")
+    shown = (ROOT / page).read_text("utf-8")
+    for title in ("## Tables, classes", "## Tables, numbers"):
+        section = report.split(f"{title}\n")[1].split("\n## ")[0]
+        means = re.findall(r"^\| (dtsemnet-default|cart-tuned|forest|boosting) \| ([\d.]+) \|", section, re.MULTILINE)
+        assert len(means) == 4
+        for method, score in means:
+            assert score in shown, f"{page} does not show {score}, the mean of {method} in paper/REPORT.md"
+
+
+def test_the_extras_are_listed_where_they_are_installed() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    listed = re.findall(r"^\| `(\w+)` \|", (DOCS / "guide" / "installation.md").read_text("utf-8"), re.MULTILINE)
+    assert set(listed) == set(project["optional-dependencies"]) - {"dev", "docs", "test"}

@@ -81,7 +81,7 @@ def folder(tmp_path: Path, prepared: Path) -> Path:
         ("fit good.csv", "--target is missing"),
         ("fit good.csv --target z", "--target 'z' is no column of the table"),
         ("fit good.csv --target y --task regression", "regression needs a target of numbers, got"),
-        ("fit good.csv --target a --task classification", "looks like a name, not a class"),
+        ("fit good.csv --target a --task classification", "looks like a quantity: leave out --task"),
         ("fit good.csv --target y --drop zz", "--drop 'zz' is no column"),
         ("fit good.csv --target y --categorical zz", "--categorical 'zz' is no column"),
         ("fit good.csv --target y --test one.csv", "one.csv has no column 'b'"),

@@ -123,6 +123,16 @@ def test_the_way_a_table_is_written_does_not_change_its_tree(
         ),
         ({"d": ["3/4/2024", "5/6/2024"] * 20, "y": [0, 1] * 20}, ("--date", "d"), "add --day-first or --month-first"),
         ({"a": range(40), "y": [0, 1] * 20}, ("--weight", "w"), "--weight 'w' is no column of the table"),
+        (
+            {"a": range(40), "y": [f"{1 + k % 28:02}.{1 + k % 12:02}.2024" for k in range(40)]},
+            (),
+            "turn dates into numbers in the file, such as the days since one of them",
+        ),
+        (
+            {"a": range(40), "y": [k + 0.5 for k in range(40)]},
+            ("--task", "classification"),
+            "looks like a quantity: leave out --task classification",
+        ),
     ],
 )
 def test_what_a_table_does_not_say_is_asked_with_the_option_that_settles_it(

@@ -19,7 +19,7 @@ import numpy as np
 from dtsemnet.arrays import Array, Floats
 from dtsemnet.cli.output import Tell, check_columns, counted, listed, quoted, working
 from dtsemnet.tables.dates import PARTS, looks_like_dates
-from dtsemnet.tables.files import TableOptions, read_table
+from dtsemnet.tables.files import TableOptions, import_pandas, read_table
 from dtsemnet.tables.recipe import Recipe, is_text
 
 __all__ = [
@@ -277,9 +277,14 @@ def task_of(y: Array, option: str = "auto") -> tuple[TaskName, str]:
     if option == "classification" or (option == "auto" and y.dtype.kind not in "iuf"):
         reason = "as --task says" if option != "auto" else "true or false" if y.dtype.kind == "b" else "text"
         if n_values > max(MOST_CLASSES, len(y) // 2):
+            seen = f"the target has {n_values:,} classes in {len(y):,} rows, such as {quoted(y[0])}; "
+            if y.dtype.kind in "iuf":
+                raise ValueError(seen + "it looks like a quantity: leave out --task classification.")
+            if looks_like_dates(import_pandas().Series(y)):
+                raise ValueError(seen + "turn dates into numbers in the file, such as the days since one of them.")
             raise ValueError(
-                f"the target has {n_values:,} classes in {len(y):,} rows, such as {quoted(y[0])}; it looks like a "
-                "name, not a class. If it is a number, write it in the file without what stands beside its digits."
+                seen + "it looks like a name, not a class. If it is a number, write it in the file without what "
+                "stands beside its digits."
             )
         return "classification", reason
     if y.dtype.kind not in "iuf":
@@ -373,7 +378,8 @@ def _useless(name: str, values: Any) -> str:
     if n_values == 0:
         return "it is empty"
     if n_values == 1 and len(known) == len(values):
-        return f"every row has {quoted(known.iloc[0])}"
+        only = known.iloc[0]
+        return f"every row has {f'{only:.15g}' if isinstance(only, float) else quoted(only)}"
     if re.fullmatch(r"Unnamed: \d+", name) and _counts_rows(values):
         return "it numbers the rows"
     if values.dtype == object and not is_text(values) and not all(isinstance(v, (bool, int, float)) for v in known):

@@ -215,5 +215,13 @@ for _method in (
     Method(
         "boosting", "sklearn.ensemble:HistGradientBoostingClassifier", "sklearn.ensemble:HistGradientBoostingRegressor"
     ),
+    # Sums of one curve for each column and a few pairs, at the defaults of its package.
+    Method(
+        "ebm",
+        "interpret.glassbox:ExplainableBoostingClassifier",
+        "interpret.glassbox:ExplainableBoostingRegressor",
+        needs="interpret",
+        reads_frames=True,
+    ),
 ):
     register(_method)
