@@ -54,3 +54,21 @@ def test_programs_of_small_polytopes():
     two = np.ones(2)
     apart = Polytope(np.array([[-1.0, -1.0]]), -one, -9 * two, 9 * two)
     assert nearest(0 * two, two, "inf", apart).point.tolist() == [0.5, 0.5]
+
+
+@settings(max_examples=60)
+@given(seed=st.integers(0, 10_000), norm=st.sampled_from(["inf", "1", "2"]))
+def test_multipliers_prove_the_distance_where_the_box_ends_at_the_center(seed, norm):
+    rng = np.random.default_rng(seed)
+    rows, width = rng.normal(size=(3, 5)), rng.exponential(size=(2, 5)) * rng.integers(0, 2, (2, 5))
+    center, weight = rng.normal(size=5), rng.exponential(size=5) + 0.1
+    inside = center - width[0] + rng.random(5) * width.sum(axis=0)  # some box ends at the center, on one side or both
+    polytope = Polytope(rows, rows @ inside, center - width[0], center + width[1])
+    found = nearest(center, weight, norm, polytope)
+    assert found is not None
+    step = np.abs(weight * (found.point - center))
+    size = {"inf": step.max(), "1": step.sum(), "2": np.sqrt((step * step).sum())}[norm]
+    ends = np.vstack([rows, -np.eye(5), np.eye(5)]), np.concatenate([polytope.bound, -polytope.lower, polytope.upper])
+    multiplier = np.concatenate([found.multiplier, found.at_lower, found.at_upper])
+    proved = distance_bound(*ends, multiplier, center, weight, norm)
+    assert float(proved) == pytest.approx(size, rel=1e-6, abs=1e-6)

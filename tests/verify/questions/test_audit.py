@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dtsemnet import DTSemNetClassifier
 from dtsemnet.tree import Topology, Tree
 from dtsemnet.verify import Domain, audit, certify, never, output_bounds, possible_classes, reachable_leaves
 from dtsemnet.verify.proof import exploration
@@ -112,3 +113,17 @@ def test_progress_names_what_is_done_and_counts_it():
     ]  # fmt: skip
     assert (2, 2, "certifying rows within 0.01") in told
     assert all(0 <= done <= total for done, total, _ in told)
+
+
+def test_shares_of_leaves_are_not_called_probabilities_if_margins_weigh_them():
+    X = np.random.default_rng(0).uniform(-1, 1, (60, 2))
+    model = DTSemNetClassifier(max_depth=1, random_state=0).fit(X, X.sum(axis=1) > 0).model_
+    assert model.probability is not None
+    report = audit(model, Domain(-1.0, 1.0), monotone_in=[0], output=True)
+    bounds = report.outputs[1]
+    assert model.predict_proba(X)[:, 1].max() > bounds.maximum.certified
+    text = report.to_markdown()
+    assert "probability" not in text
+    assert "never lowers the share in the leaf of True" in text
+    assert "| share in the leaf of class |" in text
+    assert "may lie outside" in text

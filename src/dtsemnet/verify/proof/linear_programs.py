@@ -178,8 +178,8 @@ def _nearest_sum(matrix: Floats, room: Floats, low: Floats, high: Floats) -> Any
     solved = Program(np.ones(2 * k), np.hstack([matrix, -matrix]), room, least, most).solve()
     if solved is None:
         return None
-    # An end at 0 is the sign of a step, not an end of the box.
-    above = np.where(most > 0, np.maximum(-solved.column_dual, 0.0), 0.0)
+    # An end at 0 is the sign of a step, not an end of the box, unless the box ends at the center.
+    above = np.where((most > 0) | (np.append(high, low) == 0), np.maximum(-solved.column_dual, 0.0), 0.0)
     below = np.where(least > 0, np.maximum(solved.column_dual, 0.0), 0.0)
     return solved.x[:k] - solved.x[k:], solved.row_dual, below[:k] + above[k:], above[:k] + below[k:]
 
