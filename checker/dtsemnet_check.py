@@ -844,18 +844,32 @@ def text(fields: dict[str, Any]) -> str:
     return ascii(f"{fields['kind']}: {', '.join(parts)}")[1:-1]
 
 
-def read(data: bytes, other: bytes | None) -> tuple[Domain, Any]:
+def read(data: bytes, other: bytes | None) -> dict[str, Any]:
     """Read a proof file, and compare its model with a model file."""
     is_small = len(data) <= LARGEST_FILE and sum(map(data.count, (b",", b"[", b"{"))) <= MOST_VALUES
     require(is_small, "the file is too large")
-    document = parse(data)
-    is_known = document["format"] == "dtsemnet-proof" and document["version"] == 1
+    document: dict[str, Any] = parse(data)
+    is_known = document["format"] in ("dtsemnet-proof", "dtsemnet-loop-proof") and document["version"] == 1
     require(is_known, "this is no proof file of version 1")
     if other is not None:
         theirs = parse(other)
         is_same = all(theirs.get(key) == document["model"].get(key) for key in ("tree", "encoder", "output"))
         require(is_same, "the proof is about another model than this model file")
-    return Domain(Model(document["model"]), document["domain"]), document
+    return document
+
+
+def answers(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """What is to be said of each claim, and the claim in words."""
+    if document["format"] == "dtsemnet-loop-proof":
+        import dtsemnet_check_loop as loop  # a control loop is another kind of proof, read in another file
+
+        yield loop.judge(document), loop.text(document)
+        return
+    domain = Domain(Model(document["model"]), document["domain"])
+    for column, allowed in zip(domain.model.columns, domain.allowed):
+        yield "domain", ascii(f"{column.name}: {json.dumps(allowed)}")[1:-1]
+    for claim in document["claims"]:
+        yield judge(claim, domain, document.get("second")), text(claim["statement"])
 
 
 def judge(claim: dict[str, Any], domain: Domain, second: Any) -> str:
@@ -879,14 +893,10 @@ def main(words: list[str] | None = None) -> int:
     n_claims = n_wrong = 0
     try:
         other = None if options.model is None else options.model.read_bytes()
-        domain, document = read(options.proof.read_bytes(), other)
-        for column, allowed in zip(domain.model.columns, () if options.quiet else domain.allowed):
-            print(ascii(f"domain: {column.name}: {json.dumps(allowed)}")[1:-1])
-        for claim in document["claims"]:
-            answer = judge(claim, domain, document.get("second"))
-            n_claims, n_wrong = n_claims + 1, n_wrong + (answer[0] == "N")
+        for answer, words_of_claim in answers(read(options.proof.read_bytes(), other)):
+            n_claims, n_wrong = n_claims + (answer != "domain"), n_wrong + (answer[0] == "N")
             if answer[0] == "N" or not options.quiet:
-                print(f"{answer}: {text(claim['statement'])}")
+                print(f"{answer}: {words_of_claim}")
     except Exception as error:  # what is no proof file may break any step
         print(f"refused: {ascii(str(error))[1:-1][:200]} ({type(error).__name__})", file=sys.stderr)
         return 2

@@ -9,6 +9,7 @@ import random
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from fuzz.laws import check_message
 from fuzz.mutate import mutate_bytes, mutate_document
@@ -70,9 +71,10 @@ def check_property(path: Path) -> str:
 
 
 def proofs() -> list[bytes]:
-    """Proof files with multipliers, divided boxes, half-spaces of a norm, categories, missing values and witnesses."""
+    """Proof files with multipliers, divided boxes, norms, categories, missing values, witnesses, and loops."""
     from dtsemnet.tree import Column, Encoder, Model, Topology, Tree
-    from dtsemnet.verify import Domain, never, output_bounds, possible_classes, robustness
+    from dtsemnet.verify import Domain, independent, never, output_bounds, possible_classes, robustness
+    from dtsemnet.verify.closed_loop import System, sin, stays_safe
 
     tree = Tree(
         Topology.complete(2), [[1.0, 1.0], [1.0, 2.0], [2.0, 1.0]], [0.5, -9.0, 0.25],
@@ -81,7 +83,13 @@ def proofs() -> list[bytes]:
     domain = Domain([-1, -1], [1, 1], A=[[1.0, -1.0]], b=[0.5])
     columns = [Column("n", missing="fill", fill=0.25), Column("k", categories=("u", "v"))]
     numbers = Tree(Topology.complete(1), [[1.0, 0.5, -0.5]], [-0.5], [[1.0], [2.0]], coef=[[[1.0, 0, 0]], [[0, 0, 0]]])
-    answers = [
+    brake = Tree(Topology.complete(1), [[1.0]], [-1.0], [[1, 0], [0, 1]], class_names=["go", "stop"])
+    actions, wind = {"go": 0.5, "stop": -0.5}, {"w": (-0.1, 0.1)}
+    line = System(lambda x, u, w: [0.5 * x[0] + sin(x[0]) / 2 + u[0] + w[0]], ["x"], actions=actions, disturbance=wind)
+    answers: list[Any] = [
+        stays_safe(brake, line, {"x": (0, 1)}, {"x": (-1, 1.61)}, 3),
+        stays_safe(brake, line, {"x": (0, 1)}, {"x": (-1, 1.2)}, 3),
+        independent(tree, "x", domain.narrow({"y": (0.9, 1)}), by=0.01),
         never(tree, domain, "b"),
         possible_classes(tree, domain),
         robustness(tree, [0.25, 0.5], domain=Domain([-1, -1], [1, 1])),
@@ -129,5 +137,5 @@ def check_proof(path: Path) -> str:
         assert dtsemnet_check_smt.main([str(path), str(path.with_suffix(".smt"))]) in (0, 1, 2)
     assert words.endswith("of them not proved\n"), words
     assert (code == 0) == words.endswith(" 0 of them not proved\n"), words
-    assert json.loads(path.read_bytes())["format"] == "dtsemnet-proof"
+    assert json.loads(path.read_bytes())["format"] in ("dtsemnet-proof", "dtsemnet-loop-proof")
     return "proved" if code == 0 else "not proved"

@@ -25,8 +25,8 @@ class Loop(NamedTuple):
     E: Floats
 
 
-def random_loop(seed: int, kind: str = "affine") -> Loop:
-    """Draw a loop; ``kind`` is "affine" or "curved"."""
+def random_loop(seed: int, kind: str = "affine", shrink: float = 1.0) -> Loop:
+    """Draw a loop; ``kind`` is "affine" or "curved". With a small factor, states shrink from step to step."""
     rng = np.random.default_rng(seed)
     n, m = int(rng.integers(1, 3)), int(rng.integers(0, 2))
     coarse = bool(rng.random() < 0.5)
@@ -35,8 +35,8 @@ def random_loop(seed: int, kind: str = "affine") -> Loop:
         found = rng.normal(size=shape) * size
         return np.round(found * 8) / 8 if coarse else found  # multiples of 1/8: exact sums, and ties
 
-    A = np.eye(n) + draw(n, n, size=0.2)
-    B, E = draw(n, 1, size=0.4), draw(n, m, size=0.2)
+    A = shrink * (np.eye(n) + draw(n, n, size=0.2))
+    B, E = shrink * draw(n, 1, size=0.4), draw(n, m, size=0.2)
     ends = [(-0.25, 0.25) if rng.random() < 0.8 else (0.125, 0.125) for _ in range(m)]
     policy, actions = _policy(rng, draw, n)
     names = [f"x{k}" for k in range(n)]
@@ -85,6 +85,16 @@ def _policy(rng, draw, n):
     if rng.random() < 0.3:
         return Model(encoder, tree, TanhScale(-0.5, 1.0)), None
     return Model(encoder, tree), None
+
+
+def random_goal(loop: Loop, seed: int) -> dict[str, tuple[float, float]]:
+    """A box around the last state of a trace, or around the middle of what many traces reach."""
+    rng = np.random.default_rng(seed)
+    ends = [loop.system.simulate(loop.policy, *random_trace(loop, rng)).states[-1] for _ in range(20)]
+    low, high = np.min(ends, axis=0), np.max(ends, axis=0)
+    room = float(rng.choice([0.1, 0.5, 1.0])) * (high - low) + float(rng.choice([0.01, 0.25]))
+    box = zip((low - room).tolist(), (high + room).tolist())
+    return dict(zip(loop.initial, box))
 
 
 def random_trace(loop: Loop, rng: np.random.Generator) -> tuple[Floats, Floats]:

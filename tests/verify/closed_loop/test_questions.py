@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from dtsemnet.tree import Model, Topology, Tree
 from dtsemnet.verify import Domain
 from dtsemnet.verify.closed_loop import System, reaches, returns, stays_safe
-from verify.closed_loop.loops import exact_states, random_loop, random_trace
+from verify.closed_loop.loops import exact_states, random_goal, random_loop, random_trace
 
 QUICK: dict[str, Any] = {"max_parts": 4, "time_limit": 20.0}
 SEEDS = st.integers(0, 10**6)
@@ -65,33 +66,36 @@ def test_no_trace_breaks_what_is_proved_and_traces_that_break_a_claim_replay(kin
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["affine", "curved"])
-def test_five_hundred_random_loops(kind: str) -> None:
+def test_five_hundred_random_loops(kind: str, record_property: Any) -> None:
     statuses = [judge(seed, kind) for seed in range(500)]
     counts = {status: statuses.count(status) for status in ("yes", "no", "undecided")}
     assert min(counts["yes"], counts["no"]) > 100, counts
     assert counts["undecided"] <= 25, counts
+    for status, count in counts.items():
+        record_property(status, count)
 
 
 def judge_goals(seed: int, kind: str = "affine") -> list[str]:
     """Ask whether a random loop reaches a goal and whether it returns, and hold the answers against traces."""
-    loop = random_loop(seed, kind)
+    loop, calm = random_loop(seed, kind), random_loop(seed, kind, shrink=0.4)
+    box, region = random_goal(loop, seed), dict.fromkeys(calm.initial, (-1.0, 1.0))
+    calm = calm._replace(initial=region)
     answers = {
-        0: reaches(loop.policy, loop.system, loop.initial, loop.safe, loop.steps, **QUICK),
-        1: returns(loop.policy, loop.system, loop.initial, steps=loop.steps, **QUICK),
+        "reaches": (loop, reaches(loop.policy, loop.system, loop.initial, box, loop.steps, **QUICK), box, 0),
+        "returns": (calm, returns(calm.policy, calm.system, region, steps=calm.steps, **QUICK), region, 1),
     }
-    for first, answer in answers.items():
-        goal = loop.system.state_set("goal", loop.safe if first == 0 else loop.initial)
+    for one, answer, ends, first in answers.values():
+        goal = one.system.state_set("goal", ends)
         if answer.status == "no":
-            arrived = [goal.contains(x) for x in answer.trace.states[first:]]
-            assert not any(arrived)
-            assert answer.trace.n_steps == loop.steps
+            assert not any(goal.contains(x) for x in answer.trace.states[first:])
+            assert answer.trace.n_steps == one.steps
         if answer.status == "yes":
             assert answer.proof.check()
             rng = np.random.default_rng(seed)
             for _ in range(40):
-                states = loop.system.simulate(loop.policy, *random_trace(loop, rng)).states
+                states = one.system.simulate(one.policy, *random_trace(one, rng)).states
                 assert any(goal.contains(x) for x in states[first:])
-    return [answer.status for answer in answers.values()]
+    return [f"{name}: {answer.status}" for name, (_, answer, _, _) in answers.items()]
 
 
 @pytest.mark.parametrize("kind", ["affine", "curved"])
@@ -103,9 +107,11 @@ def test_goals_and_returns_hold_on_traces(kind: str, seed: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["affine", "curved"])
-def test_goals_and_returns_of_five_hundred_random_loops(kind: str) -> None:
-    statuses = [status for seed in range(500) for status in judge_goals(seed, kind)]
-    assert min(statuses.count("yes"), statuses.count("no")) > 100
+def test_goals_and_returns_of_five_hundred_random_loops(kind: str, record_property: Any) -> None:
+    statuses = Counter(status for seed in range(500) for status in judge_goals(seed, kind))
+    assert min(statuses[f"{name}: {status}"] for name in ("reaches", "returns") for status in ("yes", "no")) > 20
+    for status, count in statuses.items():
+        record_property(status, count)
 
 
 @settings(max_examples=25, deadline=None)

@@ -148,6 +148,7 @@ class Derivation:
             score = here.rounded(score._replace(error=score.error + float(slack[i])), 0.0)
             low, high = here.interval(score)
             if low > 0 or high <= 0:
+                self.judge.note(here, "only", int(low <= 0))
                 todo.append(replace(here, node=right if low > 0 else left))
                 continue
             negative = here.combine([-1.0], [score])
@@ -248,6 +249,7 @@ class Derivation:
         difference = branch.combine([1.0, -1.0], [branch.forms[left], branch.forms[right]])
         low, high = branch.interval(difference)
         if low > 0 or high <= 0:
+            self.judge.note(branch, "only", int(low <= 0))
             return [branch.with_choice(term, yes if low > 0 else no)]
         negative = branch.combine([-1.0], [difference])
         above, below = branch.require((negative, 0.0)), branch.require((difference, 0.0))
@@ -255,9 +257,9 @@ class Derivation:
 
     def _product(self, branch: Branch, a: Form, b: Form, *, is_square: bool) -> tuple[Branch, Form]:
         """A multiple, a square, or a column between the four planes that bound a product on a box."""
-        if b.is_constant:
-            a, b = b, a
-        if a.is_constant:
+        if a.is_constant or b.is_constant:
+            self.judge.note(branch, "scale", int(b.is_constant))
+            a, b = (b, a) if b.is_constant else (a, b)
             return branch, branch.rounded(self._multiple(branch, a.const, a.error, b))
         if is_square:
             return self._curve(branch, "square", a, ROUND)
@@ -282,6 +284,7 @@ class Derivation:
     def _quotient(self, branch: Branch, a: Form, b: Form) -> tuple[Branch, Form]:
         """Divide: multiply by the reciprocal."""
         if b.is_constant and abs(b.const) > LEAST_DENOMINATOR and b.error < 1e-9 * abs(b.const):
+            self.judge.note(branch, "scale", 1)
             factor = 1.0 / b.const
             doubt = abs(factor) * (2 * b.error / abs(b.const) + ROUND)
             return branch, branch.rounded(self._multiple(branch, factor, doubt, a))
@@ -293,7 +296,8 @@ class Derivation:
         low, high = self.judge.bounds(branch, form)
         if function == "reciprocal" and not (low > LEAST_DENOMINATOR or high < -LEAST_DENOMINATOR):
             raise OutOfRange(f"a denominator may lie between {low:g} and {high:g}; keep it away from 0.")
-        level, *others = lines_around(function, low, high)
+        level, *others = lines = lines_around(function, low, high)
+        self.judge.note(branch, "lines", *lines)
         extra = share * max(abs(level.least), abs(level.most)) * (1 + 1e-9)
         at = branch.value(form)
         value = None if at is None else _VALUES[function](min(max(at, low), high))

@@ -49,23 +49,29 @@ class OutOfTime(Exception):
 class Judge:
     """Answers the questions of a derivation; where multipliers come from is for a subclass to say."""
 
+    def note(self, branch: Branch, *entry: Any) -> None:
+        """Be told of each step, certified or plain from the box, by a name and what belongs to it."""
+
     def bounds(self, branch: Branch, form: Form) -> tuple[float, float]:
         """Enclose a form on a branch."""
         low, high = branch.interval(form)
-        if high - low <= 1e-12 * (abs(low) + abs(high)) or not len(branch.rows):
-            return low, high
-        given = self.multipliers(branch, "bounds", (form, -1.0), (form, 1.0))
-        ends = []
-        for sign, end, one in ((1.0, low, given[0]), (-1.0, -high, given[1])):
-            ends.append(end if one is None else max(end, _least(branch, form, sign, one)))
-        # Only rounding could make the ends cross, in a branch that holds next to nothing.
-        return (ends[0], -ends[1]) if ends[0] <= -ends[1] else (low, high)
+        given: Sequence[Multipliers | None] = None, None
+        if high - low > 1e-12 * (abs(low) + abs(high)) and len(branch.rows):
+            given = self.multipliers(branch, "bounds", (form, -1.0), (form, 1.0))
+            ends = []
+            for sign, end, one in ((1.0, low, given[0]), (-1.0, -high, given[1])):
+                ends.append(end if one is None else max(end, _least(branch, form, sign, one)))
+            # Only rounding could make the ends cross, in a branch that holds next to nothing.
+            low, high = (ends[0], -ends[1]) if ends[0] <= -ends[1] else (low, high)
+        self.note(branch, "bounds", low, high, *given)
+        return low, high
 
     def first_above(self, branch: Branch, limits: Sequence[tuple[Form, float]]) -> int | None:
         """The first of some forms that is not proved to be at most its limit on the whole branch."""
         given = self.multipliers(
             branch, "most", *((form, 1.0) for form, _ in limits), goals=[most for _, most in limits]
         )
+        self.note(branch, "most", *given)
         pairs = enumerate(zip(limits, given))
         return next((k for k, ((form, most), one) in pairs if self.proved_most(branch, form, one) > most), None)
 
@@ -154,7 +160,7 @@ class Reader:
     def __init__(self, records: Records, number: Any) -> None:
         if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < len(records):
             raise BrokenProof(f"there is no record {number!r}")
-        self.entries, self.position = records[number], 0
+        self.entries, self.number, self.position = records[number], number, 0
 
     def peek(self) -> str | None:
         """The kind of the next entry; None at the end."""
@@ -178,11 +184,16 @@ class Checker(Judge):
 
     records: Records
 
+    def reader(self, number: Any) -> Reader:
+        """Begin a record."""
+        return Reader(self.records, number)
+
     def fork(self, branch: Branch, sides: Sequence[Branch]) -> list[Branch]:
         """Check that the sides left out are empty."""
         numbers = branch.record.take("fork")
         if len(numbers) != len(sides):
             raise BrokenProof("a branch must go on in all of its sides")
+        self.note(branch, "fork", *numbers)
         return [side for side in map(self._settled, sides, numbers) if side is not None]
 
     def multipliers(
@@ -195,10 +206,11 @@ class Checker(Judge):
         return given
 
     def _settled(self, side: Branch, number: Any) -> Branch | None:
-        side = replace(side, record=Reader(self.records, number))
+        side = replace(side, record=self.reader(number))
         if side.record.peek() != "empty":
             return side
         (multipliers,) = side.record.take("empty")
+        self.note(side, "empty", multipliers)
         if not Farkas(side.polytope, dense(multipliers, len(side.bound))).check():
             raise BrokenProof("multipliers do not show that a branch is empty")
         return None

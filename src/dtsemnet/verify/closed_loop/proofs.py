@@ -22,7 +22,7 @@ from dtsemnet.arrays import Floats
 from dtsemnet.tree import Model
 from dtsemnet.verify.closed_loop.branches import Branch, Form, OutOfRange
 from dtsemnet.verify.closed_loop.derivation import Derivation
-from dtsemnet.verify.closed_loop.ledger import BrokenProof, Checker, Judge, Reader, Records
+from dtsemnet.verify.closed_loop.ledger import BrokenProof, Checker, Judge, Records
 from dtsemnet.verify.closed_loop.system import StateSet, System
 
 __all__ = ["Cell", "Claim", "Examined", "LoopProof", "cut_in_two", "examine"]
@@ -94,8 +94,12 @@ class LoopProof:
     def require(self) -> None:
         """Check the proof; an error says what it does not show."""
         self._check_cover(self.cuts, self.claim.initial)
-        for number in range(len(self.cells)):
-            self._check_cell(self.cells[number])
+        self.follow(Checker(self.records))
+
+    def follow(self, checker: Checker) -> None:
+        """Derive every branch once more; the checker reads the ledger."""
+        for cell in self.cells:
+            self._check_cell(cell, checker)
 
     def to_dict(self) -> dict[str, Any]:
         """The proof as plain lists and numbers."""
@@ -117,12 +121,11 @@ class LoopProof:
             k, at, first, second = cut
             todo += zip((first, second), cut_in_two(part, k, at))
 
-    def _check_cell(self, cell: Cell) -> None:
-        checker = Checker(self.records)
+    def _check_cell(self, cell: Cell, checker: Checker) -> None:
         derivation = Derivation(self.policy, self.system, checker)
         if isinstance(cell.time, bool) or not isinstance(cell.time, int) or not 0 <= cell.time < self.claim.steps:
             raise BrokenProof("a cell must be at a step before the last")
-        start = derivation.start(cell.states, Reader(self.records, cell.record), cell.time)
+        start = derivation.start(cell.states, checker.reader(cell.record), cell.time)
         # What goes on in a later cell was examined before it went there.
         todo = [start] if cell.time == 0 else list(derivation.step(start))
         while todo:
@@ -142,6 +145,7 @@ class LoopProof:
         if other.time != branch.time or branch.time <= started:
             raise BrokenProof("a branch must go on in a later cell, at its own time")
         branch.record.take("cell")
+        derivation.judge.note(branch, "cell", number, *given)
         half_spaces = other.states.half_spaces
         if len(given) != len(half_spaces) or not other.states.is_bounded:
             raise BrokenProof("a cell needs multipliers for all of its half-spaces")
@@ -181,16 +185,22 @@ def examine(derivation: Derivation, claim: Claim, branch: Branch) -> Examined:
             return Examined([], branch.require((branch.combine([-1.0], [limits[k][0]]), -limits[k][1])))
     if claim.goal is None or branch.time < claim.goal_from:
         return Examined([branch])
-    parts = judge.fork(branch, list(_outside(derivation, claim.goal, branch)))
+    sides = list(_outside(derivation, claim.goal, branch))
+    judge.note(branch, "beyond", *(k for k, side in enumerate(sides) if side is not None))
+    parts = judge.fork(branch, [side for side in sides if side is not None])
     return Examined([], parts[0]) if parts and branch.time == claim.steps else Examined(parts)
 
 
-def _outside(derivation: Derivation, goal: StateSet, branch: Branch) -> Iterator[Branch]:
-    """The complement of a set: outside the first half-space, or inside it and outside the second, and so on."""
+def _outside(derivation: Derivation, goal: StateSet, branch: Branch) -> Iterator[Branch | None]:
+    """The complement of a set: outside the first half-space, or inside it and outside the second, and so on.
+
+    None for a half-space that no state of the box is outside, though the closed one beyond may touch the box.
+    """
     inside: list[tuple[Form, float]] = []
     for row, bound in goal.half_spaces:
         form = derivation.along(branch, row)
         if branch.interval(form)[1] <= bound:
-            continue  # no state is outside, though the closed half-space beyond may touch the box
+            yield None
+            continue
         yield branch.require(*inside, (branch.combine([-1.0], [form]), -bound))
         inside.append((form, bound))

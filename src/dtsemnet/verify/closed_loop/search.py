@@ -13,7 +13,9 @@ claim, the enclosure is too coarse: the initial set is cut in two, and both part
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -22,6 +24,7 @@ from dtsemnet.arrays import Floats
 from dtsemnet.tree import Model
 from dtsemnet.verify.closed_loop.branches import Branch, OutOfRange
 from dtsemnet.verify.closed_loop.derivation import Derivation
+from dtsemnet.verify.closed_loop.file import save_loop_proof
 from dtsemnet.verify.closed_loop.ledger import OutOfTime, Prover, sparse
 from dtsemnet.verify.closed_loop.proofs import Cell, Claim, LoopProof, cut_in_two, examine
 from dtsemnet.verify.closed_loop.system import StateSet, System, Trace
@@ -78,6 +81,11 @@ class LoopAnswer:
     """Share of the initial box from which the claim is proved."""
     reason: str = ""
     """For "undecided": what stands in the way."""
+    asked: tuple[Model, System, Claim] | None = field(default=None, repr=False)
+
+    def save_proof(self, path: str | PathLike[str]) -> Path:
+        """Write a proof file of the loop (:mod:`dtsemnet.verify.closed_loop.file`), for ``dtsemnet-check``."""
+        return save_loop_proof(path, self.asked, self.proof, self.trace)
 
     def __bool__(self) -> bool:
         return self.status == "yes"
@@ -222,6 +230,7 @@ class _Run:
             n_branches=self.n_branches,
             n_parts=self.n_parts,
             share_decided=self.share_decided,
+            asked=(self.policy, self.system, self.claim),
             **parts,
         )
 
