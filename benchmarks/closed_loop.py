@@ -39,7 +39,7 @@ from dtsemnet.verify.closed_loop import (
     where,
 )  # fmt: skip
 from dtsemnet.verify.closed_loop.expressions import Expression, in_order
-from dtsemnet.verify.proof.exploration import leaves_below
+from dtsemnet.verify.proof.regions import leaves_below
 
 HERE = Path(__file__).parent
 MODELS = HERE.parent / "docs" / "models"

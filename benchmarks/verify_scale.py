@@ -33,9 +33,9 @@ from measure import cpu_time, machine, one_thread, table
 from dtsemnet.tree import Model, Topology, Tree
 from dtsemnet.verify import Domain, reachable_leaves, robustness
 from dtsemnet.verify.proof.binding import bind, bind_around
-from dtsemnet.verify.proof.exploration import Cuts, Region
 from dtsemnet.verify.proof.linear_programs import interior
 from dtsemnet.verify.proof.nearest import NearestPoint, distance_from, try_leaf
+from dtsemnet.verify.proof.regions import Cuts, Region
 
 HERE = Path(__file__).parent
 N_FEATURES, N_DIGITS, N_WITHOUT = 16, 100, 3

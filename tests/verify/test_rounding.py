@@ -20,7 +20,7 @@ from dtsemnet.verify import (
     reachable_leaves,
     robustness,
 )
-from dtsemnet.verify.proof import exploration
+from dtsemnet.verify.proof import regions
 from dtsemnet.verify.proof.certificates import exact_dot
 
 # Beside 1e16 numbers up to 1 are rounded away: the score of LOST is -0.5 in doubles and 3.5 in truth. On the domain the
@@ -36,7 +36,7 @@ NUMBERS = Tree(Topology.complete(1), [WEIGHT], [BIAS], [[0.0], [1.0]])
 
 @pytest.fixture
 def no_slack(monkeypatch):
-    monkeypatch.setattr(exploration, "rounding_bound", lambda weight, bias, lower, upper: np.zeros(len(weight)))
+    monkeypatch.setattr(regions, "rounding_bound", lambda weight, bias, lower, upper: np.zeros(len(weight)))
 
 
 def test_doubles_reach_what_the_reals_do_not():

@@ -27,7 +27,7 @@ from dtsemnet.verify.closed_loop.elementary import lines_around
 from dtsemnet.verify.closed_loop.expressions import Expression, maximum, minimum, symbol, tanh
 from dtsemnet.verify.closed_loop.ledger import Judge
 from dtsemnet.verify.closed_loop.system import StateSet, System
-from dtsemnet.verify.proof.exploration import leaves_below, rounding_bound
+from dtsemnet.verify.proof.regions import leaves_below, rounding_bound
 
 __all__ = ["Derivation"]
 

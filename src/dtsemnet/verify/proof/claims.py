@@ -25,11 +25,12 @@ from dtsemnet.tree import Model
 from dtsemnet.verify.proof.certificates import Farkas, Norm, Polytope
 from dtsemnet.verify.proof.decision import Cases, is_small, points_that_arrive, single_row_proof
 from dtsemnet.verify.proof.encoded_domain import EncodedDomain, Step, encode_readings
-from dtsemnet.verify.proof.exploration import Cuts, Reachability, Region, Verdict, leaves_below
+from dtsemnet.verify.proof.exploration import Reachability, Verdict
 from dtsemnet.verify.proof.leaf_pairs import Line, ways_above
 from dtsemnet.verify.proof.linear_programs import contradiction, interior, nearest
 from dtsemnet.verify.proof.nearest import Distance
 from dtsemnet.verify.proof.readings import Reading, is_absent
+from dtsemnet.verify.proof.regions import Cuts, Region, leaves_below
 from dtsemnet.verify.proof.time_limits import Deadline
 
 __all__ = [

@@ -28,8 +28,8 @@ from dtsemnet.arrays import Array, Bools, Floats
 from dtsemnet.tree import Model, Topology, Tree
 from dtsemnet.verify.proof.certificates import Polytope, exact_value, linear_bound, round_up
 from dtsemnet.verify.proof.encoded_domain import EncodedDomain
-from dtsemnet.verify.proof.exploration import Cuts, least_on_box, rounding_bound
 from dtsemnet.verify.proof.linear_programs import Solution, contradiction, minimise
+from dtsemnet.verify.proof.regions import Cuts, least_on_box, rounding_bound
 
 __all__ = [
     "Gap", "Line", "answers", "class_number", "largest_gap", "line_range", "lines_of",

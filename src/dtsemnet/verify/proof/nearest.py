@@ -35,8 +35,8 @@ from dtsemnet.verify.proof.certificates import (
 )
 from dtsemnet.verify.proof.decision import is_small, neighbours_that_arrive, points_that_arrive
 from dtsemnet.verify.proof.encoded_domain import EncodedDomain, points_inwards
-from dtsemnet.verify.proof.exploration import Cuts, Region, leaves_below
 from dtsemnet.verify.proof.linear_programs import Solution, contradiction, nearest
+from dtsemnet.verify.proof.regions import Cuts, Region, leaves_below
 from dtsemnet.verify.proof.time_limits import Deadline
 
 __all__ = [

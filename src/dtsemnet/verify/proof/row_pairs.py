@@ -25,9 +25,9 @@ from dtsemnet.tree import Encoder, Model, Tree
 from dtsemnet.verify.proof.binding import bind
 from dtsemnet.verify.proof.certificates import round_down, round_up
 from dtsemnet.verify.proof.encoded_domain import EncodedDomain, column_number, encode_readings
-from dtsemnet.verify.proof.exploration import Cuts
 from dtsemnet.verify.proof.leaf_pairs import ProductCuts, product
 from dtsemnet.verify.proof.readings import Reading, is_absent
+from dtsemnet.verify.proof.regions import Cuts
 
 __all__ = ["Change", "ChangedCuts", "PairCuts", "RowPairs", "read_change"]
 

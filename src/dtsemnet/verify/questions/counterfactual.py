@@ -24,11 +24,11 @@ from dtsemnet.verify.proof.binding import bind
 from dtsemnet.verify.proof.claims import Claim, Evidence, Near, claim_near, just_below, plain_row
 from dtsemnet.verify.proof.domain import Domain, Name
 from dtsemnet.verify.proof.encoded_domain import EncodedDomain, column_number, read_row, row_numbers
-from dtsemnet.verify.proof.exploration import Cuts
 from dtsemnet.verify.proof.file import Provable
 from dtsemnet.verify.proof.leaf_pairs import class_number
 from dtsemnet.verify.proof.nearest import NearestPoint, allow_for_maps, distance_from, nearest_leaf
 from dtsemnet.verify.proof.readings import is_absent
+from dtsemnet.verify.proof.regions import Cuts
 from dtsemnet.verify.proof.time_limits import Deadline
 from dtsemnet.verify.proof.wording import end_text, value_text
 

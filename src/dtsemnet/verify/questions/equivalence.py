@@ -23,7 +23,7 @@ from dtsemnet.verify.proof.binding import bind
 from dtsemnet.verify.proof.claims import Claim, Evidence, certificate_of, exclude_ways, plain_row
 from dtsemnet.verify.proof.domain import Domain
 from dtsemnet.verify.proof.encoded_domain import EncodedDomain, table_rows
-from dtsemnet.verify.proof.exploration import Cuts, Reachability, explore_leaves
+from dtsemnet.verify.proof.exploration import Reachability, explore_leaves
 from dtsemnet.verify.proof.file import Provable
 from dtsemnet.verify.proof.leaf_pairs import (
     Line,
@@ -35,6 +35,7 @@ from dtsemnet.verify.proof.leaf_pairs import (
     product,
     second_splits,
 )
+from dtsemnet.verify.proof.regions import Cuts
 from dtsemnet.verify.proof.time_limits import Deadline
 from dtsemnet.verify.questions.reachability import Answer
 

@@ -30,7 +30,7 @@ from dtsemnet.verify.proof.claims import Certificate, Claim, Evidence, certifica
 from dtsemnet.verify.proof.decision import is_small, points_that_arrive
 from dtsemnet.verify.proof.domain import Domain, Name
 from dtsemnet.verify.proof.encoded_domain import EncodedDomain, table_rows
-from dtsemnet.verify.proof.exploration import Cuts, Proof, Reachability, Region, explore_leaves
+from dtsemnet.verify.proof.exploration import Proof, Reachability, explore_leaves
 from dtsemnet.verify.proof.file import Provable
 from dtsemnet.verify.proof.leaf_pairs import (
     Line,
@@ -40,6 +40,7 @@ from dtsemnet.verify.proof.leaf_pairs import (
     lines_of,
     outputs,
 )
+from dtsemnet.verify.proof.regions import Cuts, Region
 from dtsemnet.verify.proof.row_jobs import ask_rows
 from dtsemnet.verify.proof.row_pairs import Change, ChangedCuts, PairCuts, RowPairs, read_change
 from dtsemnet.verify.proof.time_limits import Deadline

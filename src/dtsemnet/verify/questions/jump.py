@@ -29,9 +29,10 @@ from dtsemnet.tree.wording import number_text
 from dtsemnet.verify.proof.certificates import Polytope, exact_value, round_down
 from dtsemnet.verify.proof.domain import Domain
 from dtsemnet.verify.proof.encoded_domain import deepest_point
-from dtsemnet.verify.proof.exploration import LEFT, RIGHT, Cuts, Exploration, Path, explored_once, leaves_below
+from dtsemnet.verify.proof.exploration import Exploration, explored_once
 from dtsemnet.verify.proof.leaf_pairs import Line, answers, largest_gap, line_range, lines_of, output_number
 from dtsemnet.verify.proof.linear_programs import contradiction
+from dtsemnet.verify.proof.regions import LEFT, RIGHT, Cuts, Path, leaves_below
 from dtsemnet.verify.proof.time_limits import Deadline
 from dtsemnet.verify.proof.wording import end_text
 

@@ -27,7 +27,7 @@ from dtsemnet.verify.proof.claims import Certificate, Claim, Evidence, certifica
 from dtsemnet.verify.proof.decision import is_small, points_that_arrive
 from dtsemnet.verify.proof.domain import Domain, Name
 from dtsemnet.verify.proof.encoded_domain import EncodedDomain, column_number
-from dtsemnet.verify.proof.exploration import Interval, Proof, Reachability, explore_leaves
+from dtsemnet.verify.proof.exploration import Proof, Reachability, explore_leaves
 from dtsemnet.verify.proof.file import Provable
 from dtsemnet.verify.proof.leaf_pairs import (
     Line,
@@ -38,6 +38,7 @@ from dtsemnet.verify.proof.leaf_pairs import (
     output_number,
     outputs,
 )
+from dtsemnet.verify.proof.regions import Interval
 from dtsemnet.verify.proof.row_pairs import Change, PairCuts, RowPairs
 from dtsemnet.verify.proof.time_limits import Deadline
 from dtsemnet.verify.questions.reachability import AnswerStatus

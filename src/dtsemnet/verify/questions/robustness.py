@@ -25,10 +25,10 @@ from dtsemnet.verify.proof.certificates import Norm
 from dtsemnet.verify.proof.claims import Claim, Evidence, Near, claim_near, just_below, plain_row
 from dtsemnet.verify.proof.domain import Domain
 from dtsemnet.verify.proof.encoded_domain import EncodedDomain, read_row, row_numbers, table_rows
-from dtsemnet.verify.proof.exploration import Cuts
 from dtsemnet.verify.proof.file import Provable
 from dtsemnet.verify.proof.nearest import Distance, NearestPoint, allow_for_maps, distance_from, nearest_leaf, read_norm
 from dtsemnet.verify.proof.readings import Reading
+from dtsemnet.verify.proof.regions import Cuts
 from dtsemnet.verify.proof.row_jobs import ask_rows
 from dtsemnet.verify.proof.time_limits import Deadline
 from dtsemnet.verify.proof.wording import end_text

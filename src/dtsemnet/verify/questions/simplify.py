@@ -18,7 +18,7 @@ from dtsemnet.tree import Model, Tree
 from dtsemnet.verify.proof.binding import bind
 from dtsemnet.verify.proof.domain import Domain
 from dtsemnet.verify.proof.encoded_domain import EncodedDomain
-from dtsemnet.verify.proof.exploration import rounding_bound
+from dtsemnet.verify.proof.regions import rounding_bound
 
 __all__ = ["Simplified", "simplify"]
 

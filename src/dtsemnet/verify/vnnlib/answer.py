@@ -34,9 +34,10 @@ from dtsemnet.verify.proof.certificates import Farkas, Polytope, round_down, rou
 from dtsemnet.verify.proof.decision import is_small
 from dtsemnet.verify.proof.domain import Domain
 from dtsemnet.verify.proof.encoded_domain import roundings
-from dtsemnet.verify.proof.exploration import RIGHT, Cuts, Region, explore_leaves, least_on_box
+from dtsemnet.verify.proof.exploration import explore_leaves
 from dtsemnet.verify.proof.leaf_pairs import Line, answers, lines_of
 from dtsemnet.verify.proof.linear_programs import interior
+from dtsemnet.verify.proof.regions import RIGHT, Cuts, Region, least_on_box
 from dtsemnet.verify.proof.time_limits import Deadline
 from dtsemnet.verify.proof.wording import value_text
 from dtsemnet.verify.vnnlib.language import Atom, VnnProperty
