@@ -93,3 +93,12 @@ def test_bad_calls_are_refused(classifier: DTSemNetClassifier, tmp_path: Path) -
     mlflow.models.Model(flavors={"other": {}}).save(str(tmp_path / "b" / "MLmodel"))
     with pytest.raises(ValueError, match="holds no model of dtsemnet, but other"):
         flavor.load_model(str(tmp_path / "b"))
+
+
+def test_a_folder_cannot_name_another_method_to_call(classifier: DTSemNetClassifier, tmp_path: Path) -> None:
+    flavor.save_model(classifier, tmp_path / "model")
+    written = tmp_path / "model" / "MLmodel"
+    assert "pyfunc_predict_fn: predict\n" in written.read_text()
+    written.write_text(written.read_text().replace("pyfunc_predict_fn: predict\n", "pyfunc_predict_fn: save\n"))
+    with pytest.raises(ValueError, match=r"pyfunc_predict_fn in MLmodel must be one of predict, .* got 'save'"):
+        mlflow.pyfunc.load_model(str(tmp_path / "model"))

@@ -2,7 +2,8 @@
 
 A logged model is a folder with the JSON file, the names and types of its columns as MLflow's signature, and the
 packages that serving needs. ``mlflow.pyfunc.load_model`` reads it too, so that MLflow's server and Spark functions
-work. There is no pickle in it: what is registered by somebody else can be loaded as safely as any other model file.
+work. There is no pickle in it: by :func:`load_model` of this module, what is registered by somebody else can be loaded
+as safely as any other model file. ``mlflow.pyfunc`` itself imports whatever module a folder names as its loader.
 
 Needs MLflow or mlflow-skinny (``pip install 'dtsemnet[mlflow]'``).
 """
@@ -171,7 +172,10 @@ def _load(path: Path) -> Any:
 def _load_pyfunc(path: str) -> _Answers:
     """Called by MLflow, with the path of the model file."""
     flavor = LoggedModel.load(str(Path(path).parent)).flavors[mlflow.pyfunc.FLAVOR_NAME]
-    return _Answers(_load(Path(path)), flavor.get("pyfunc_predict_fn", "predict"))
+    method = flavor.get("pyfunc_predict_fn", "predict")
+    if method not in METHODS:  # no other method of a model may be called by what a folder says
+        raise ValueError(f"pyfunc_predict_fn in MLmodel must be one of {', '.join(METHODS)}, got {shown(method)}.")
+    return _Answers(_load(Path(path)), method)
 
 
 class _Answers:

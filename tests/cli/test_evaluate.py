@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from sklearn import metrics
 
-from cli.conftest import Run
+from cli.conftest import QUICK, Run
 from dtsemnet.tree import read
 
 
@@ -41,6 +41,15 @@ def test_scores_of_numbers_are_those_of_scikit_learn(run: Run, prepared: Path) -
             "R2": metrics.r2_score(y, predicted),
         }
     )
+
+
+def test_scores_of_targets_whose_squares_overflow_are_finite(run: Run) -> None:
+    Path("far.csv").write_text("a,y\n" + "".join(f"{k},{k % 7}e300\n" for k in range(60)))
+    run("fit", "far.csv", "--target", "y", "--out", "far.json", *QUICK)
+    figures = run("evaluate", "far.json", "far.csv", "--json").json()
+    assert 1e298 < figures["scores"]["RMSE"] < 1e301
+    assert figures["scores"]["R2"] <= 1
+    assert "e+300" in run("evaluate", "far.json", "far.csv", "--leaves").stdout
 
 
 def test_a_class_unknown_to_the_model_counts_as_missed(run: Run) -> None:

@@ -35,6 +35,12 @@ def test_without_limits_the_sizes_are_listed_and_nothing_is_written(run: Run) ->
     assert not list(Path().iterdir())
 
 
+def test_a_tree_of_one_leaf_is_listed_too(run: Run, tmp_path: Path) -> None:
+    Path("one.csv").write_text("a,y\n1,p\n2,p\n3,p\n")
+    run("fit", "one.csv", "--target", "y", "--out", "one.json", *QUICK)
+    assert [line["leaves"] for line in run("prune", "one.json", "one.csv", "--json").json()["sizes"]] == [1]
+
+
 def test_leaves_have_rows_enough(run: Run, prepared: Path) -> None:
     run("prune", "@people.json", "@people.csv", "--min-rows", 150, "--out", "small.json")
     assert DTSemNetRegressor.load("small.json").get_n_leaves() == 1

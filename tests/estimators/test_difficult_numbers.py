@@ -83,6 +83,21 @@ def test_units_of_targets_do_not_matter(scale):
     assert r2(scale=scale) > R2 - 0.04
 
 
+@pytest.mark.parametrize("options", [{}, {"leaf": "constant", "loss": "poisson"}], ids=["squares", "poisson"])
+def test_a_fit_that_chooses_prunes_targets_of_any_unit_alike(options):
+    # Squares of such targets are 0 or infinite: all splits were worth nothing, or none could be compared.
+    y, errors, sizes = np.maximum(TARGET + 3, 0), [], []
+    for scale in (1.0, 1e-300, 1e300):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            fitted = DTSemNetRegressor(max_iter=10, random_state=0, **options).fit(X[:N], y[:N] * scale)
+            sizes.append(fitted.get_n_leaves())
+            errors.append(np.square(fitted.predict(X[N:]) / scale - y[N:]).mean() / y[N:].var())
+            assert fitted.prune(X[:N], y[:N] * scale, max_leaf_nodes=2).get_n_leaves() <= 2
+    assert max(errors) < errors[0] + 0.1
+    assert max(sizes) <= 2 * sizes[0] + 2
+
+
 def test_a_later_missing_value_is_filled_in_the_units_of_the_column():
     rows = X[:N] + 1e15
     fitted = DTSemNetClassifier(**QUICK).fit(rows, CLASS[:N])

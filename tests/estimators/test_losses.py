@@ -102,6 +102,24 @@ def test_targets_outside_of_the_range_of_a_loss_are_refused(loss, y, message):
         DTSemNetRegressor(leaf="constant", loss=loss).fit(np.arange(4.0)[:, None], y)
 
 
+@pytest.mark.parametrize(("options", "y", "message"), [
+    ({"loss": "gamma"}, 0.0, "y must hold numbers above 0 for loss='gamma', got 0"),
+    ({"loss": "poisson"}, -5.0, "y must hold numbers of at least 0 for loss='poisson', got -5"),
+    ({"loss": "poisson"}, 0.0, "y is 0 in every row"),
+    ({"loss": "poisson", "leaf": "linear"}, 5.0, "needs leaf='constant'"),
+    ({"loss": "squared_error", "sparsity": "auto", "effort": 0}, 5.0, "effort=0 fixes the course of the fit"),
+])  # fmt: skip
+def test_targets_that_never_vary_are_checked_as_others_are(options, y, message):
+    with pytest.raises(ValueError, match=message):
+        DTSemNetRegressor(**{"leaf": "constant"} | options).fit(np.arange(4.0)[:, None], np.full(4, y))
+
+
+def test_targets_of_validation_rows_are_checked_by_their_name():
+    X, y = np.arange(4.0)[:, None], np.array([1.0, 2.0, 3.0, 4.0])
+    with pytest.raises(ValueError, match="y_val must hold numbers of at least 0 for loss='poisson', got -1"):
+        DTSemNetRegressor(leaf="constant", loss="poisson").fit(X, y, X_val=X, y_val=-y)
+
+
 def test_linear_leaves_and_odd_powers_are_refused():
     with pytest.raises(ValueError, match="loss='gamma' needs leaf='constant'"):
         DTSemNetRegressor(loss="gamma").fit(np.arange(4.0)[:, None], [1.0, 2.0, 3.0, 4.0])
@@ -113,7 +131,7 @@ class PositiveRegressor(DTSemNetRegressor):
     """Reads whatever targets scikit-learn's checks have as positive ones."""
 
     def _encode_y(self, y, **options):
-        y = super()._encode_y(y, **options)
+        y = super(DTSemNetRegressor, self)._encode_y(y, **options)
         return np.abs(y) + 0.1
 
     def __sklearn_tags__(self):

@@ -79,6 +79,12 @@ def test_characters_that_command_a_terminal_are_escaped_or_refused(exporter, nam
             assert_commands_no_terminal(content)
 
 
+@pytest.mark.parametrize("given", [{"categories": False}, {"classes": False}])
+def test_a_nul_at_the_end_of_a_text_is_refused_by_onnx_for_what_it_is(given):
+    with pytest.raises(ValueError, match="drops a NUL character at the end of a text such as"):
+        to_onnx(named(["a\0", "b"], **given))
+
+
 @pytest.mark.parametrize("write", [to_python, to_numpy_function])
 def test_a_nul_in_a_name_is_no_syntax_error(write):
     text = write(named(["a\0b", 'say "\\x41"""'])).text

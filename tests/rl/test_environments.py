@@ -49,7 +49,7 @@ def test_a_file_of_your_own(tmp_path):
     with pytest.raises(ValueError, match="colour"):
         read_environment(str(path))
     path.write_text(MINE.replace('"CartPole-v1"', "true"))
-    with pytest.raises(ValueError, match="environment must be a name in"):
+    with pytest.raises(ValueError, match="environment must be a text, got"):
         read_environment(str(path))
 
 
@@ -65,6 +65,25 @@ def test_an_extension_adds_environments_and_agents(tmp_path, monkeypatch):
     assert list(pole.agents) == ["dtsemnet", "mlp", "viper", "dtsemnet-viper", "rival"]
     assert pole.configuration("rival").settings == {**pole.all, "depth": 9}
     assert pole.published == {"rival": {"mean": 1.0, "sem": 0.5}}
+
+
+@pytest.mark.parametrize(("text", "told"), [
+    ("agents = 1", "agents must be a table of tables, got 1"),
+    ("agents = [1]", "agents must be a table of tables, got a list of length 1"),
+    ("[agents]\ndtsemnet = 1", "agents must be a table of tables"),
+    ("all = 1", "all must be a table, got 1"),
+    ("environment = 5", "environment must be a text, got 5"),
+    ("features = [1]", "features must be a list of texts"),
+    ("seeds = [true]", "seeds must be a list of whole numbers"),
+    ("depth = " + "9" * 5000, "cannot be read: Exceeds the limit"),
+    ("\0", "cannot be read: Invalid statement"),
+    ("# " + " " * 1_000_000, "more than 1,000,000 bytes"),
+])  # fmt: skip
+def test_a_file_with_values_of_the_wrong_kind_is_refused_by_its_name(tmp_path, text, told):
+    path = tmp_path / "world.toml"
+    path.write_text(f"{text}\n")
+    with pytest.raises(ValueError, match=f"world.toml .*{told}"):
+        read_environment(str(path))
 
 
 def test_errors_name_the_way_out():

@@ -42,6 +42,8 @@ def test_a_class_gets_a_limit_and_can_be_made_by_its_name():
     [
         ("nowhere:Thing", ValueError, "there is no module 'nowhere' here"),
         (".worlds:Echo", ValueError, "'.worlds' is no name of a module"),
+        ("\x1b[2J:Thing", ValueError, r"^\\x1b\[2J:Thing: '\\x1b\[2J' is no name of a module"),
+        (":", ValueError, "'' is no name of a module"),
         ("rl.worlds:Nothing", ValueError, "ENV must be an environment that gymnasium knows"),
         ("Blackjack-v1", TypeError, "FlattenObservation"),
         ("rl.test_from_spaces:Keys", TypeError, "Discrete or a Box, got MultiBinary"),

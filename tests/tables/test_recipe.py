@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -109,3 +110,13 @@ def test_other_marks_than_in_training_are_named() -> None:
 def test_dates_that_cannot_be_read_say_why(values: list[object], message: str) -> None:
     with pytest.raises((ValueError, IndexError), match=message):
         Recipe.find(pd.DataFrame({"d": pd.Series(values, dtype="string")}), dates={"d": ()})
+
+
+def test_a_wide_table_is_put_together_at_once() -> None:
+    frame = pd.DataFrame({f"c{j}": ["1,5", "2,75"] for j in range(300)})
+    recipe = Recipe.find(frame)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # pandas warns of tables that grow column by column
+        read = recipe.apply(frame)
+    assert list(read.columns) == list(frame.columns)
+    assert (read == [1.5] * 300).iloc[0].all()

@@ -107,13 +107,17 @@ def regression_scores(y: Floats, predicted: Floats, weight: Floats | None = None
     """
     import numpy as np
 
-    error, weight = predicted - y, np.ones(len(y)) if weight is None else weight
+    weight = np.ones(len(y)) if weight is None else weight
     if not weight.any():
         return dict.fromkeys(("RMSE", "MAE", "R2"), float("nan"))
+    # In a power of 2 near the largest number squares do not overflow, and no digit changes.
+    unit = np.exp2(np.frexp(max(np.abs(y).max(), np.abs(predicted).max()))[1] - 1.0)
+    y, predicted = y / unit, predicted / unit
+    error = predicted - y
     spread = float((weight * (y - np.average(y, weights=weight)) ** 2).sum())
     return {
-        "RMSE": float(np.sqrt(np.average(error**2, weights=weight))),
-        "MAE": float(np.average(np.abs(error), weights=weight)),
+        "RMSE": float(np.sqrt(np.average(error**2, weights=weight)) * unit),
+        "MAE": float(np.average(np.abs(error), weights=weight) * unit),
         "R2": 1 - float((weight * error**2).sum()) / spread if spread > 0 else float("nan"),
     }
 

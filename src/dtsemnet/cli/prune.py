@@ -67,7 +67,7 @@ def run(
         raise ValueError(f"{quoted(model)} holds no estimator of dtsemnet fit, so its splits cannot be judged.")
     table = loaded.read(data, reading, target=target, weight=weight)
     if out is None:
-        sizes = range(loaded.model.tree.n_leaves, 1, -1)
+        sizes = range(max(2, loaded.model.tree.n_leaves), 1, -1)  # a tree of one leaf is a line, too
         lines: list[dict[str, Any]] = []
         with working("pruning to each size") as tell:
             for size in sizes:

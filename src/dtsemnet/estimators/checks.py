@@ -32,6 +32,7 @@ __all__ = [
     "check_coverage",
     "check_length",
     "check_sparsity",
+    "check_means",
     "check_targets",
     "class_factors",
     "naming",
@@ -187,8 +188,18 @@ def check_sparsity(estimator: Any) -> None:
         )
 
 
-def check_targets(estimator: Any, y: Floats) -> None:
-    """Refuse targets that are no counts, sizes or costs if the loss is a deviance, and leaves that are no means."""
+def check_targets(estimator: Any, y: Floats, name: str = "y") -> None:
+    """Refuse targets that are no counts, sizes or costs if the loss is a deviance."""
+    if estimator.loss not in DEVIANCES:
+        return
+    is_legal = y > 0 if estimator.loss == "gamma" else y >= 0
+    if not is_legal.all():
+        least = "above 0" if estimator.loss == "gamma" else "of at least 0"
+        raise ValueError(f"{name} must hold numbers {least} for loss={estimator.loss!r}, got {y[~is_legal][0]}.")
+
+
+def check_means(estimator: Any, y: Floats) -> None:
+    """Refuse leaves that are no means, and targets without a mean above 0, if the loss is a deviance."""
     if estimator.loss not in DEVIANCES:
         return
     if estimator.leaf != "constant":
@@ -196,10 +207,6 @@ def check_targets(estimator: Any, y: Floats) -> None:
             f"loss={estimator.loss!r} needs leaf='constant': a leaf holds a mean, and a linear model is not positive; "
             f"got leaf={estimator.leaf!r}."
         )
-    is_legal = y > 0 if estimator.loss == "gamma" else y >= 0
-    if not is_legal.all():
-        least = "above 0" if estimator.loss == "gamma" else "of at least 0"
-        raise ValueError(f"y must hold numbers {least} for loss={estimator.loss!r}, got {y[~is_legal][0]}.")
     if not (y > 0).any(axis=0).all():
         raise ValueError(f"y is 0 in every row: loss={estimator.loss!r} finds no mean above 0; pass rows with some.")
 

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from dtsemnet.estimators.base import TreeEstimator
 from dtsemnet.estimators.persistence import check_parameters
 from dtsemnet.fit.data import Sample, Scaling
-from dtsemnet.fit.pruning import PruningPath, pruning_path
+from dtsemnet.fit.pruning import PruningPath
 from dtsemnet.fit.tasks import OurTask
 
 __all__ = ["PrunableEstimator"]
@@ -43,7 +43,7 @@ class PrunableEstimator(TreeEstimator):
         """
         whole = clone(self).set_params(ccp_alpha=0.0, max_leaf_nodes=None).fit(X, y, sample_weight)
         task, sample = whole._pruning_task(X, y, sample_weight)
-        return pruning_path(whole.tree_, sample, task.costs())
+        return task.pruning_path(whole.tree_, sample)
 
     def prune(
         self,

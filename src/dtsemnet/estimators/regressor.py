@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
+import numpy as np
+
+from dtsemnet.arrays import Array
 from dtsemnet.estimators.base import TreeRegressor, initial_tree
-from dtsemnet.estimators.checks import RULES, check_sparsity, check_targets
+from dtsemnet.estimators.checks import RULES, check_means, check_sparsity, check_targets
 from dtsemnet.estimators.persistence import Rule, check_parameters, one_of
 from dtsemnet.estimators.pruning import PrunableEstimator
 from dtsemnet.estimators.sparsity import SparseEstimator
@@ -189,14 +192,8 @@ class DTSemNetRegressor(TreeRegressor, PrunableEstimator, SparseEstimator):
         self.verbose = verbose
 
     def _task(self, data: TrainingData, init: Tree | None = None) -> RegressionTask:
+        self._check_course(data)
         parameters = self.get_params(deep=False)
-        check_sparsity(self)
-        if data.direction is not None and self.leaf == "linear" and not self.guard:
-            raise ValueError(
-                "monotonic_cst keeps linear leaves in order by their guard, but guard=False; leave that out, or pass "
-                "leaf='constant'."
-            )
-        check_targets(self, data.sample.y)
         loss_parameter = {"quantile": self.quantile, "tweedie": self.tweedie_power}.get(self.loss, self.huber_delta)
         problem = Regression(data.n_outputs, self.leaf == "linear", self.loss, loss_parameter)  # type: ignore[arg-type]
         return self._task_class(
@@ -205,6 +202,25 @@ class DTSemNetRegressor(TreeRegressor, PrunableEstimator, SparseEstimator):
             init=initial_tree(self.init, data) if init is None else init,
             overrides={name: parameters[name] for name in OVERRIDES},
         )  # fmt: skip
+
+    def _fit_tree(self, data: TrainingData, rng: np.random.Generator) -> Tree:
+        self._check_course(data)  # here too: a tree of one leaf takes no task
+        return super()._fit_tree(data, rng)
+
+    def _check_course(self, data: TrainingData) -> None:
+        """Refuse parameters that do not go together, or not with these targets."""
+        check_sparsity(self)
+        check_means(self, data.sample.y)
+        if data.direction is not None and self.leaf == "linear" and not self.guard:
+            raise ValueError(
+                "monotonic_cst keeps linear leaves in order by their guard, but guard=False; leave that out, or pass "
+                "leaf='constant'."
+            )
+
+    def _encode_y(self, y: Any, *, reset: bool, name: str = "y") -> Array:
+        targets = super()._encode_y(y, reset=reset, name=name)
+        check_targets(self, targets, name)
+        return targets
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Go on with more rows: small steps on the splits, leaves updated as if fitted to all rows so far.

@@ -28,7 +28,7 @@ from dtsemnet.fit.leaves import (
 )
 from dtsemnet.fit.order import isotonic, sides_of_tree, thresholds
 from dtsemnet.fit.plans import COLUMN_LIMITS, Plan, TableSize, ordered_plans, regression_plans
-from dtsemnet.fit.pruning import Costs, best_subtrees, regression_costs
+from dtsemnet.fit.pruning import Costs, Limits, PruningPath, best_subtrees, pruning_path, regression_costs
 from dtsemnet.fit.settings import FitOptions, Recipe, Setting
 from dtsemnet.fit.sparse import n_columns_read
 from dtsemnet.fit.tasks import Candidate, OurTask
@@ -110,11 +110,22 @@ class RegressionTask(OurTask[RegressionParameters]):
         n_varying = int((self.data.scaling.factor > 0).sum())
         most = n_varying if verdict.leaf_fit.n_columns is None else min(n_varying, verdict.leaf_fit.n_columns)
         n_numbers = 1 + most if linear else 1
-        noise = verdict.mean * float(np.square(self.data.target_scale[1]).sum())
+        rows, unit = self._in_own_unit(sample)
+        noise = verdict.mean * float(np.square(self.data.target_scale[1] / unit).sum())
         if self.has_log_link:  # then the loss is no variance
-            noise = float(((1 - verdict.score) * np.var(sample.y, axis=0)).sum())
+            noise = float(((1 - verdict.score) * np.var(rows.y, axis=0)).sum())
         alphas = [times * n_numbers * noise / float(sample.copies.sum()) for times in prunings]
-        return best_subtrees(tree, sample, alphas, regression_costs(self.data.scaling, linear=linear))
+        return best_subtrees(tree, rows, alphas, regression_costs(self.data.scaling, linear=linear))
+
+    def limited(self, sample: Sample) -> tuple[Sample, Limits]:
+        rows, unit = self._in_own_unit(sample)
+        return rows, replace(self.limits, ccp_alpha=self.limits.ccp_alpha / unit / unit)
+
+    def pruning_path(self, tree: Tree, sample: Sample) -> PruningPath:
+        rows, unit = self._in_own_unit(sample)
+        path = pruning_path(tree, rows, self.costs())
+        with np.errstate(over="ignore"):  # squares of large targets may be infinite
+            return path._replace(ccp_alphas=path.ccp_alphas * unit * unit, impurities=path.impurities * unit * unit)
 
     def outcome(self, tree: Tree, train: Sample, held: Sample) -> RegressionOutcome:
         ways = self.ways if self.problem.linear else CONSTANT_FITS
@@ -217,6 +228,12 @@ class RegressionTask(OurTask[RegressionParameters]):
     def _standard(self, sample: Sample) -> Sample:
         """The same rows with standardised targets."""
         return sample.with_targets(self.data.standardise(sample.y))
+
+    def _in_own_unit(self, sample: Sample) -> tuple[Sample, float]:
+        """The same rows, their targets around 0 in a power of 2 whose squares do not overflow; and that unit."""
+        center, scale = self.data.target_scale
+        unit = float(np.exp2(np.floor(np.log2(scale.max()))))
+        return sample.with_targets(sample.y / unit - center / unit), unit
 
     def _initial_leaves(self, rng: np.random.Generator, init: Tree | None) -> Floats:
         """Small random models, or those of the given tree in training coordinates."""

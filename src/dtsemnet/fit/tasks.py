@@ -29,7 +29,7 @@ from dtsemnet.fit.leaves import LeafFit
 from dtsemnet.fit.order import one_sided
 from dtsemnet.fit.plans import COLUMN_LIMITS, Plan, sparse_plans
 from dtsemnet.fit.points import whole_tree
-from dtsemnet.fit.pruning import Costs, Limits, pruned
+from dtsemnet.fit.pruning import Costs, Limits, PruningPath, pruned, pruning_path
 from dtsemnet.fit.settings import FitOptions, Recipe, Setting, with_fewer_columns
 from dtsemnet.fit.sparse import ColumnLimit, n_columns_read, sparse_planes
 from dtsemnet.kernels.optimizer import hold
@@ -453,9 +453,18 @@ class OurTask(Task[Setting, P]):
 
     def pruned(self, tree: Tree, sample: Sample) -> Tree:
         """The settled tree without leaves that no row of a sample reaches, and as small as the user wants it."""
-        tree = pruned(tree, sample, self.limits, self.costs())
+        rows, limits = self.limited(sample)
+        tree = pruned(tree, rows, limits, self.costs())
         settled = self.settled(tree, sample)
-        return tree if settled is tree else pruned(settled, sample, self.limits, self.costs())
+        return tree if settled is tree else pruned(settled, rows, limits, self.costs())
+
+    def limited(self, sample: Sample) -> tuple[Sample, Limits]:
+        """The rows that pruning judges splits by, and the user's limits in the unit of their targets."""
+        return sample, self.limits
+
+    def pruning_path(self, tree: Tree, sample: Sample) -> PruningPath:
+        """The trees that pruning passes, down to one leaf."""
+        return pruning_path(tree, sample, self.costs())
 
     @abstractmethod
     def smaller_trees(self, tree: Tree, sample: Sample, verdict: Verdict, prunings: Sequence[float]) -> list[Tree]:

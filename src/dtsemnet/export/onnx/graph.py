@@ -74,7 +74,12 @@ class Graph:
         name = f"/{what}_{len(self.constants)}"
         array = np.asarray(array)
         if array.dtype.kind in "UO":
-            text = [str(value).encode() for value in array.ravel().tolist()]
+            words = [str(value) for value in array.ravel().tolist()]
+            if cut := [word for word in words if word.endswith("\0")]:
+                raise ValueError(
+                    f"onnxruntime drops a NUL character at the end of a text such as {cut[0]!r}; rename it."
+                )
+            text = [word.encode() for word in words]
             tensor = self.onnx.helper.make_tensor(name, self.onnx.TensorProto.STRING, array.shape, text)
         else:
             array = self.rounded(what, array) if array.dtype.kind == "f" and not exact else array

@@ -30,6 +30,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dtsemnet.names import printable, shown
 from dtsemnet.rl.environments.from_spaces import register_class, settings_from_spaces
 
 if TYPE_CHECKING:
@@ -40,6 +41,19 @@ __all__ = ["Configuration", "Environment", "Extension", "environment_names", "ex
            "read_environment"]  # fmt: skip
 
 FOLDER = Path(__file__).parent
+
+MOST_BYTES = 1_000_000
+"""A longer file is no file of settings."""
+
+FORMS: tuple[tuple[str, frozenset[str], Callable[[Any], bool]], ...] = (
+    ("a text", frozenset({"environment", "title", "source"}), lambda value: isinstance(value, str)),
+    ("a list of texts", frozenset({"features", "actions", "notes"}), lambda value: _is_list_of(str, value)),
+    ("a list of whole numbers", frozenset({"seeds"}), lambda value: _is_list_of(int, value)),
+    ("a table", frozenset({"all"}), lambda value: isinstance(value, dict)),
+    ("a table of tables", frozenset({"agents", "published"}),
+     lambda value: isinstance(value, dict) and all(isinstance(part, dict) for part in value.values())),
+)  # fmt: skip
+"""What the entries of a file must be, and their names."""
 
 
 @dataclass(frozen=True)
@@ -119,18 +133,12 @@ def read_environment(name: str) -> Environment:
     for path in paths:
         if not path.is_file():
             raise FileNotFoundError(f"there is no file {name}.")
-        try:
-            settings = tomllib.loads(path.read_text("utf-8"))
-        except RecursionError:
-            raise ValueError(f"{path} nests lists or tables too deeply.") from None
-        for key, value in settings.items():
+        for key, value in _read_file(path).items():
             content[key] = {**content.get(key, {}), **value} if isinstance(value, dict) else value
     try:
         environment = Environment(paths[0].stem, **content)
     except TypeError as error:
-        raise ValueError(f"{paths[0]} describes no environment: {error}.") from None
-    if not isinstance(environment.environment, str):
-        raise ValueError(f"environment must be a name in {paths[0]}, got {environment.environment!r}.")
+        raise ValueError(f"{paths[0]} describes no environment: {printable(error)}.") from None
     for agent in environment.agents:
         missing = {"steps", "judge_every", "depth"} - set(environment.configuration(agent).settings)
         if missing:
@@ -158,8 +166,29 @@ def parse_setting(text: str) -> tuple[str, Any]:
     return name.strip(), value.strip()
 
 
+def _read_file(path: Path) -> dict[str, Any]:
+    """Read a TOML file, and check that its entries have the form of those of an environment."""
+    if path.stat().st_size > MOST_BYTES:
+        raise ValueError(f"{path} has more than {MOST_BYTES:,} bytes, so it is no file of settings.")
+    try:
+        content = tomllib.loads(path.read_text("utf-8"))
+    except RecursionError:
+        raise ValueError(f"{path} nests lists or tables too deeply.") from None
+    except ValueError as error:  # no TOML, no UTF-8, or a number of thousands of digits
+        raise ValueError(f"{path} cannot be read: {printable(error)}.") from None
+    for name, value in content.items():
+        for words, names, is_right in FORMS:
+            if name in names and not is_right(value):
+                raise ValueError(f"{path} describes no environment: {name} must be {words}, got {shown(value)}.")
+    return content
+
+
 def _folders() -> list[Path]:
     return [FOLDER, *(extension.environments for extension in extensions())]
+
+
+def _is_list_of(kind: type, value: Any) -> bool:
+    return isinstance(value, list) and all(type(part) is kind for part in value)
 
 
 def _find(name: str) -> list[Path]:

@@ -19,6 +19,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 
+from dtsemnet.names import printable, quoted, shown
 from dtsemnet.rl.spaces import check_observations
 
 __all__ = ["EPISODE_STEPS", "register_class", "settings_from_spaces", "to_toml"]
@@ -80,13 +81,15 @@ def register_class(name: str) -> bool:
     if not colon:
         return False
     if not all(part.isidentifier() for part in module.split(".")):
-        raise ValueError(f"{name}: {module!r} is no name of a module; write package.module:Class.")
+        raise ValueError(f"{printable(name)}: {quoted(module)} is no name of a module; write package.module:Class.")
     try:
         found = getattr(importlib.import_module(module), attribute, None)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise  # the module is there, and misses another one
-        raise ValueError(f"{name}: there is no module {module!r} here; call from the folder of its file.") from None
+        raise ValueError(
+            f"{printable(name)}: there is no module {quoted(module)} here; call from the folder of its file."
+        ) from None
     if attribute in gym.registry:
         return False
     if isinstance(found, type) and issubclass(found, gym.Env):
@@ -113,7 +116,7 @@ def settings_from_spaces(name: str) -> dict[str, Any]:
     except gym.error.Error as error:
         raise ValueError(
             "ENV must be an environment that gymnasium knows, such as CartPole-v1, a class as module:Class, or a TOML "
-            f"file, got {name!r}: {error}"
+            f"file, got {shown(name)}: {printable(str(error)[:300])}"
         ) from None
     seen, done = made.observation_space, made.action_space
     made.close()
