@@ -178,3 +178,5 @@ def test_the_training_that_did_not_fail_is_kept():
     assert task.is_clearly_better(cut(49.5), cut(60.5))  # no error against 11 of 100
     assert not task.is_clearly_better(cut(60.5), cut(61.5))
     assert not task.is_clearly_better(cut(49.5), cut(49.5))
+    assert task.may_have_failed(cut(60.5))
+    assert not task.may_have_failed(cut(49.5))  # so that no second tree is trained for nothing

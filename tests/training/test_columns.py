@@ -38,6 +38,13 @@ def test_no_limit_leaves_all_weights_free():
     assert free_features(np.zeros((5, 8)), COLUMN, 4).shape == (0, 8)
 
 
+@pytest.mark.parametrize("n_columns", [1, 3, 4, 9])
+@pytest.mark.parametrize("direction", [None, np.zeros(7, np.int64)])
+def test_rules_say_beforehand_whether_they_leave_all_weights_free(n_columns, direction):
+    rules = Rules(COLUMN, direction=direction)
+    assert rules.leave_free(n_columns) == (len(rules.of_splits(np.ones((5, 8)), n_columns, None)) == 0)
+
+
 def engine_of(make, rules):
     rng, topology = np.random.default_rng(0), Topology.complete(2)
     rows = Rows(rng.standard_normal((60, len(COLUMN))), rng.integers(0, 2, 60), np.ones(60))

@@ -48,6 +48,9 @@ __all__ = ["CallbackSupportMixin", "FitReport", "with_callbacks"]
 class FitReport:
     """Tells the callbacks of an estimator how its fit goes on; without callbacks or with none set, it tells nobody.
 
+    scikit-learn's tasks cost more than the training of an epoch on a small table, so without callbacks there are none
+    below that of the fit itself.
+
     Parameters
     ----------
     estimator : TreeEstimator
@@ -63,6 +66,8 @@ class FitReport:
         self.encoder: Encoder | None = None
         """Set as soon as it is known; trees of trainings read its features."""
         self.root: Any = None
+        self.is_heard = bool(getattr(estimator, "_skl_callbacks", None))
+        """Whether the user, or a meta-estimator, has set callbacks."""
         if hasattr(estimator, "_init_callback_context"):
             # The plans that are left after a fold are not known before, and several may be trained at a time.
             self.root = estimator._init_callback_context(max_subtasks=None, sequential_subtasks=False)
@@ -70,7 +75,7 @@ class FitReport:
 
     def watch(self, name: str, tree_so_far: Callable[[], Tree]) -> Callback:
         """Make the callback that reports one training."""
-        return Callback() if self.root is None else _ReportedTraining(self, name, tree_so_far)
+        return _ReportedTraining(self, name, tree_so_far) if self.is_heard else Callback()
 
     def end(self) -> None:
         """Report the end of the fit; the estimator itself is fitted now."""

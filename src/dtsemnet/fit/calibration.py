@@ -69,18 +69,19 @@ def calibrate(margin: Floats, share: Floats, y: Ints, weight: Floats, begin: Cal
     """
     own, total, n_classes = np.arange(len(y)), weight.sum(), margin.shape[1]
     margin = np.minimum(margin, 1e6)  # beyond that nothing changes, and no sum overflows
+    row_weight, more_than_share = weight[:, None] / total, 1 / n_classes - share
 
     def loss(numbers: Floats) -> tuple[float, Floats]:
         rate, power, floor = _numbers(numbers)
-        mixed = (1 - floor) * share + floor / n_classes
-        logs = np.log(np.maximum(mixed, 1e-300))
+        mixed = np.maximum((1 - floor) * share + floor / n_classes, 1e-300)
+        logs = np.log(mixed)
         chance = _softmax(power * logs - rate * margin)
         hold = HOLD / total * (numbers - PLAIN)
         value = -weight @ np.log(np.maximum(chance[own, y], 1e-300)) / total + 0.5 * hold @ (numbers - PLAIN)
         slope = chance
         slope[own, y] -= 1
-        slope *= weight[:, None] / total
-        by_floor = power * (1 / n_classes - share) / np.maximum(mixed, 1e-300)
+        slope *= row_weight
+        by_floor = power * more_than_share / mixed
         gradient = [-rate * (slope * margin).sum(), power * (slope * logs).sum(), (slope * by_floor).sum()]
         gradient[2] *= floor * (1 - floor)
         return float(value), np.array(gradient) + hold
@@ -107,6 +108,7 @@ def _log_share(share: Floats, floor: float) -> Floats:
 
 
 def _softmax(logits: Floats) -> Floats:
-    chance: Floats = np.exp(logits - logits.max(axis=1, keepdims=True))
+    chance: Floats = logits - logits.max(axis=1, keepdims=True)
+    np.exp(chance, out=chance)
     chance /= chance.sum(axis=1, keepdims=True)
     return chance

@@ -108,12 +108,21 @@ class ClassTask(OurTask[ClassParameters]):
     def judge(self, outcomes: Sequence[ClassOutcome], before: Verdict | None) -> Verdict:
         return judge_classes(outcomes, None if before is None else before.calibration)
 
+    def may_have_failed(self, tree: Tree) -> bool:
+        return self._clearly_fewer_errors(tree) > 0
+
     def is_clearly_better(self, tree: Tree, other: Tree) -> bool:
         """Fewer errors, by more than a standard error of their share."""
-        sample = self.data.sample
-        error, other_error = (self.fill(each, None, sample, None).score[0] for each in (tree, other))
-        variance = max(0.0, other_error * (1 - other_error)) / float(sample.copies.sum())
-        return error < other_error - float(np.sqrt(variance))
+        return self._training_error(tree) < self._clearly_fewer_errors(other)
+
+    def _training_error(self, tree: Tree) -> float:
+        return self.fill(tree, None, self.data.sample, None).score[0]
+
+    def _clearly_fewer_errors(self, tree: Tree) -> float:
+        """The share of errors of a tree on all rows, less its standard error."""
+        error = self._training_error(tree)
+        variance = max(0.0, error * (1 - error)) / float(self.data.sample.copies.sum())
+        return error - float(np.sqrt(variance))
 
     def errors(self, verdict: Verdict, y: Array) -> Floats:
         return 1 - verdict.answer[np.arange(len(y)), y]

@@ -135,7 +135,7 @@ def fit(task: Task[Any, Any], rng: np.random.Generator, watch: Watch | None = No
         if bar is not None:
             bar.expect((1 + LAST_SHARE) * best.epochs)
         last = best.anew(folds, entrants, bar, interrupted)
-        if is_trained and not interrupted.is_set():
+        if is_trained and not interrupted.is_set() and task.may_have_failed(last.tree):
             # Training from the beginning can fail. Then the best tree of the folds, trained on, is clearly better.
             second = train_on(*best.best_of_folds(), seed, bar, interrupted)
             last = second if task.is_clearly_better(second.tree, last.tree) else last

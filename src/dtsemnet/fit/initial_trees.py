@@ -185,7 +185,7 @@ class GreedyTree:
         self, node: _Part, count: Floats, rng: np.random.Generator, limit: ColumnLimit | None
     ) -> Iterator[Floats]:
         part = node.at_most(MOST_ROWS, rng)
-        yield from _stump(part, np.eye(len(count))[part.y][:, count > 0])
+        yield from _stump(part, np.eye(len(count))[part.y][:, count > 0], _column_order(part))
         for group in _class_groups(part, count):
             target = np.isin(part.y, group)
             if target.any() and not target.all():
@@ -223,30 +223,33 @@ class HingeTree:
         residual = node.y - node.X @ _ridge(node)
         least_error = float((node.weight @ np.square(residual)).mean()) * (1 - self.min_gain)
         best = None
+        # Searches from different sides often meet, and go on alike from there.
+        models: dict[bytes, tuple[Floats, Floats]] = {}
+        steps: dict[tuple[bytes, float], tuple[Floats, Bools, float]] = {}
         for first in self._first_sides(node, residual):
             for sign in (1.0, -1.0):
                 right = first
                 for _ in range(10):
                     if min(right.sum(), (~right).sum()) < least:
                         break
-                    base = _ridge(node.take(~right))
-                    gap = _ridge(node.take(right)) - base
-                    plane = gap[:, 0]
-                    if limit is not None:
-                        plane = sparse_planes(gap.T[:1], node.X[:, :-1], node.weight, limit)[0]
-                    side = sign * (node.X @ plane) > 0
-                    fitted = node.X @ base + np.where(side[:, None], node.X @ gap, 0.0)
-                    error = float((node.weight @ np.square(node.y - fitted)).mean())
+                    key = right.tobytes()
+                    if (key, sign) not in steps:
+                        if key not in models:
+                            base = _ridge(node.take(~right))
+                            models[key] = base, _ridge(node.take(right)) - base
+                        steps[key, sign] = _hinge(node, *models[key], sign, limit)
+                    plane, side, error = steps[key, sign]
                     if error < least_error and min(side.sum(), (~side).sum()) >= least:
-                        best, least_error = sign * plane, error
+                        best, least_error = plane, error
                     if (side == right).all():
                         break
                     right = side
         return best
 
     def _first_sides(self, node: _Part, residual: Floats) -> Iterator[Bools]:
+        order = _column_order(node)
         for target in (residual, node.y):
-            for plane in _stump(node, target):
+            for plane in _stump(node, target, order):
                 yield node.X @ plane > 0
 
 
@@ -305,12 +308,16 @@ def _has_classes(rows: Rows) -> bool:
     return rows.y.ndim == 1
 
 
-def _stump(node: _Part, target: Floats) -> Iterator[Floats]:
+def _column_order(node: _Part) -> Ints:
+    """The order of the rows in each column."""
+    return np.argsort(node.X[:, :-1], axis=0, kind="stable")
+
+
+def _stump(node: _Part, target: Floats, order: Ints) -> Iterator[Floats]:
     """The split on a single column with the least squared error of targets (n_rows, n_outputs), if there is one.
 
     For indicators of classes this is the split with the least Gini impurity.
     """
-    order = np.argsort(node.X[:, :-1], axis=0, kind="stable")
     value = np.take_along_axis(node.X[:, :-1], order, axis=0)
     left = np.cumsum(node.weight[order], axis=0)[:-1]
     right = node.weight.sum() - left
@@ -354,6 +361,18 @@ def _ridge(node: _Part) -> Floats:
     gram = weighted.T @ node.X
     gram.flat[:: len(gram) + 1] += _penalty(len(gram))
     return np.linalg.solve(gram, weighted.T @ node.y)
+
+
+def _hinge(
+    node: _Part, base: Floats, gap: Floats, sign: float, limit: ColumnLimit | None
+) -> tuple[Floats, Bools, float]:
+    """Where two linear models meet: the hyperplane, the rows right of it, and the squared error of the hinge."""
+    plane = gap[:, 0]
+    if limit is not None:
+        plane = sparse_planes(gap.T[:1], node.X[:, :-1], node.weight, limit)[0]
+    side = sign * (node.X @ plane) > 0
+    fitted = node.X @ base + np.where(side[:, None], node.X @ gap, 0.0)
+    return sign * plane, side, float((node.weight @ np.square(node.y - fitted)).mean())
 
 
 def _plane_between(node: _Part, target: Floats, limit: ColumnLimit | None) -> Floats:

@@ -488,6 +488,10 @@ class OurTask(Task[Setting, P]):
     def errors(self, verdict: Verdict, y: Array) -> Floats:
         """How far the answers of a verdict are off, row by row, in the units of the user."""
 
+    def may_have_failed(self, tree: Tree) -> bool:
+        """Whether some tree could be clearly better than this one, which was trained on all rows."""
+        return False
+
     def is_clearly_better(self, tree: Tree, other: Tree) -> bool:
         """Whether a tree fits all rows so much better than another one that the training of the other has failed."""
         return False

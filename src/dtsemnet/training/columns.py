@@ -21,6 +21,7 @@ with the same mask.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -102,6 +103,14 @@ class Rules:
     """1 if no output may fall as the feature rises, -1 if none may rise, else 0; None: 0 for all."""
     splits_read_directed: bool = True
     """Whether splits may read features with a direction; else only linear leaves may."""
+
+    @cached_property
+    def _n_columns(self) -> int:
+        return int(self.column.max(initial=-1)) + 1
+
+    def leave_free(self, n_columns: int) -> bool:
+        """Whether splits that read at most so many columns may have any weights."""
+        return self.groups is None and self.direction is None and self._n_columns <= n_columns
 
     def of_splits(self, splits: Floats, n_columns: int, side: Ints | None) -> Ints:
         """What each weight of some splits may be, (n_splits, n_features + 1), or no rows if all are free.

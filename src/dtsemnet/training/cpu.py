@@ -183,6 +183,7 @@ class _CpuEngine(CompiledEngine):
         self.penalties, self.children = penalties, topology.children
         self.rules = Rules(np.arange(rows.X.shape[1])) if rules is None else rules
         self.splits = self.trained["splits"]
+        self._any_splits = np.empty((0, rows.X.shape[1] + 1), np.int8)
 
     def reached(self, X: Floats) -> Ints:
         return reached(X, self.splits.value, self.children)
@@ -192,6 +193,8 @@ class _CpuEngine(CompiledEngine):
 
     def keep_rules(self, step: Step) -> Ints:
         """Make the splits keep the rules of an epoch, and return what their weights may be."""
+        if self.rules.leave_free(step.n_columns):
+            return self._any_splits
         allowed = self.rules.of_splits(self.splits.value, step.n_columns, self.sides())
         hold(self.splits.value, allowed)
         return allowed

@@ -23,6 +23,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Generic, Self, TypeVar
 
@@ -31,7 +32,7 @@ import numpy as np
 from dtsemnet.arrays import Array
 from dtsemnet.training.archive import read_archive, unreadable, write_archive
 from dtsemnet.training.callbacks import Callback, Context, Epoch, History
-from dtsemnet.training.engine import Engine
+from dtsemnet.training.engine import Engine, Step
 from dtsemnet.training.schedules import Phase
 
 __all__ = ["Checkpoint", "Training"]
@@ -111,7 +112,7 @@ class Training(Generic[E]):
         self.monitor, self.patience, self.tol = monitor, patience, tol
         self.callbacks, self.checkpoint = callbacks, checkpoint
         self.interrupted = threading.Event() if interrupted is None else interrupted
-        self.steps = [phase.step(epoch) for phase in phases for epoch in range(phase.n_epochs)]
+        self.steps = _steps(self.phases)
         self.history = History()
         self.score: tuple[float, ...] | None = None
         self._best: State | None = None
@@ -248,6 +249,12 @@ class Checkpoint:
                 "delete it or name another file."
             )
         return saved
+
+
+@lru_cache(maxsize=64)
+def _steps(phases: tuple[Phase, ...]) -> tuple[Step, ...]:
+    """The settings of all epochs; the trainings of a fit share few sequences of phases."""
+    return tuple(phase.step(epoch) for phase in phases for epoch in range(phase.n_epochs))
 
 
 def _fingerprint(engine: Engine, phases: Sequence[Phase], rng: np.random.Generator, n_samples: int) -> str:
