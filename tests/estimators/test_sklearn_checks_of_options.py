@@ -6,7 +6,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from dtsemnet import DTSemNetClassifier, DTSemNetRegressor
 
 pytestmark = pytest.mark.slow
-OPTIONS = ({"integer_weights": True}, {"integer_weights": 3, "max_split_features": 2})
+OPTIONS = ({"interaction_cst": "pairwise"}, {"integer_weights": True}, {"integer_weights": 3, "max_split_features": 2})
 
 
 @parametrize_with_checks(

@@ -98,7 +98,7 @@ def test_features_with_a_direction_push_to_the_side_of_the_higher_class_alone(sp
         assert not ((pushes[split] > 0).any() and (pushes[split] < 0).any())
 
 
-@given(SPLITS, st.integers(1, 4))
+@given(SPLITS, st.integers(1, 2))
 def test_a_split_keeps_the_columns_of_one_group(splits, n_columns):
     groups = np.array([[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 0, 1]], dtype=bool)
     before = column_norms(splits[:, :-1], COLUMN)
@@ -108,6 +108,14 @@ def test_a_split_keeps_the_columns_of_one_group(splits, n_columns):
         assert any(not (norms[~group] > 0).any() for group in groups)
         best = max(np.square(np.sort(given_norms[group])[-n_columns:]).sum() for group in groups)
         np.testing.assert_allclose(np.square(norms).sum(), best)
+
+
+def test_groups_hold_once_a_split_reads_no_more_columns_than_the_largest_has():
+    splits, groups = np.ones((2, 8)), np.array([[1, 1, 0, 0], [0, 0, 1, 1]], dtype=bool)
+    assert not len(Rules(COLUMN, groups).of_splits(splits, 4, None))
+    assert (Rules(COLUMN, groups).of_splits(splits, 3, None) == 0).any(), "one column of four has gone"
+    free = Rules(COLUMN, groups).of_splits(splits, 2, None)[:, :-1] > 0
+    assert all(set(COLUMN[row]) in ({0, 1}, {2, 3}) for row in free)
 
 
 def test_both_engines_keep_directions_alike():

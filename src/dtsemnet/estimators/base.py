@@ -35,6 +35,7 @@ from dtsemnet.estimators.checks import (
     read_weight,
 )
 from dtsemnet.estimators.encode import add_fills, as_table, check_rows, fit_encoder
+from dtsemnet.estimators.interactions import prove_groups, read_groups
 from dtsemnet.estimators.order import prove_order, read_direction
 from dtsemnet.estimators.persistence import Rule, check_parameters
 from dtsemnet.fit.conformal import CrossFit
@@ -205,13 +206,24 @@ class TreeEstimator(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[m
             features = encoder.features
             steps = np.array([f.scale for f in features]), np.array([f.shift for f in features])
         return TrainingData(
-            sample, held, encoder.feature_names, names, scaling, previous, column, direction, steps, is_positive
+            sample,
+            held,
+            encoder.feature_names,
+            names,
+            scaling,
+            previous,
+            column,
+            direction,
+            read_groups(getattr(self, "interaction_cst", None), encoder),
+            steps,
+            is_positive,
         )
 
     def _set_fitted(self, encoder: Encoder, tree: Tree, data: TrainingData) -> None:
         """Set what is read after fitting."""
         prove_order(tree, data.direction)
         prove_points(tree, data.steps is not None)
+        prove_groups(tree, data)
         probability = self._probability if getattr(self, "probability", "leaf") == "margin" else None
         self.model_ = Model(encoder, tree, Identity(), probability)
         self._scaling = data.scaling

@@ -57,6 +57,10 @@ class DTSemNetClassifier(TreeClassifier, PrunableEstimator, SparseEstimator):
         and a whole threshold. Columns of numbers are then counted in steps of 1, 2 or 5 times a power of ten, near
         their standard deviation: ``3 (age / 10)`` is 3 points for every 10 years. See
         :func:`~dtsemnet.export.to_scorecard`.
+    interaction_cst : {"pairwise", "no_interactions"} or sequence of sets of columns, optional
+        Which columns may meet in one split, as in scikit-learn: at most two, one alone, or those of one set, by their
+        numbers or names. Columns in no set form one more. All categories of a column, and its missing mark, are that
+        column. Held exactly.
     monotonic_cst : array_like of int of shape (n_columns,), or dict, optional
         For two classes: 1 if the probability of the second one must not fall as a column rises, -1 if it must not rise,
         0 for any, column by column or by the names of columns. Holds for every row, and for margin probabilities as
@@ -161,6 +165,7 @@ class DTSemNetClassifier(TreeClassifier, PrunableEstimator, SparseEstimator):
         max_split_features: int | None = None,
         sparsity: str | None = None,
         integer_weights: bool | int = False,
+        interaction_cst: Any = None,
         monotonic_cst: Any = None,
         effort: int = 1,
         probability: str = "margin",
@@ -196,6 +201,7 @@ class DTSemNetClassifier(TreeClassifier, PrunableEstimator, SparseEstimator):
         self.max_split_features = max_split_features
         self.sparsity = sparsity
         self.integer_weights = integer_weights
+        self.interaction_cst = interaction_cst
         self.monotonic_cst = monotonic_cst
         self.effort = effort
         self.probability = probability

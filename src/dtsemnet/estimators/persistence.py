@@ -25,6 +25,7 @@ import numpy as np
 from dtsemnet import versions
 from dtsemnet.arrays import Array, Floats
 from dtsemnet.fit.conformal import CrossFit
+from dtsemnet.fit.settings import INTERACTIONS
 from dtsemnet.kernels.regression import LOSSES
 from dtsemnet.names import printable, shown
 from dtsemnet.training import History
@@ -171,6 +172,12 @@ KEPT: dict[str, Rule] = {
     ),
     "device": or_none(Rule(lambda value: isinstance(value, str), "a text")),
     "monotonic_cst": or_none(Rule(lambda value: _is_order(value), "numbers -1, 0 or 1, a list or by column")),
+    "interaction_cst": or_none(
+        Rule(
+            lambda value: value in list(INTERACTIONS) or (isinstance(value, list) and all(map(_are_columns, value))),
+            "'pairwise', 'no_interactions', or lists of columns",
+        )
+    ),
     "random_state": or_none(whole(0, 2**32 - 1)),
     "verbose": Rule(lambda value: isinstance(value, int), "a whole number"),
 }
@@ -359,6 +366,8 @@ def _plain(value: Any) -> Any:
         return value.tolist()
     if isinstance(value, (list, tuple)):
         return [_plain(part) for part in value]
+    if isinstance(value, (set, frozenset)):
+        return sorted((_plain(part) for part in value), key=str)
     if isinstance(value, Mapping):
         return {_plain(key): _plain(part) for key, part in value.items()}
     return value

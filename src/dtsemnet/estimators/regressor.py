@@ -46,6 +46,10 @@ class DTSemNetRegressor(TreeRegressor, PrunableEstimator, SparseEstimator):
         and a whole threshold. Columns of numbers are then counted in steps of 1, 2 or 5 times a power of ten, near
         their standard deviation: ``3 (age / 10)`` is 3 points for every 10 years. See
         :func:`~dtsemnet.export.to_scorecard`.
+    interaction_cst : {"pairwise", "no_interactions"} or sequence of sets of columns, optional
+        Which columns may meet in one split, as in scikit-learn: at most two, one alone, or those of one set, by their
+        numbers or names. Columns in no set form one more. All categories of a column, and its missing mark, are that
+        column. Held exactly in splits; linear leaves may read all columns.
     monotonic_cst : array_like of int of shape (n_columns,), or dict, optional
         1 if no output may fall as a column rises, -1 if none may rise, 0 for any, column by column or by the names of
         columns. Holds for every row, and each fit ends with a proof (:mod:`dtsemnet.tree.order`). Linear leaves then
@@ -119,6 +123,7 @@ class DTSemNetRegressor(TreeRegressor, PrunableEstimator, SparseEstimator):
         max_leaf_features: int | None = None,
         sparsity: str | None = None,
         integer_weights: bool | int = False,
+        interaction_cst: Any = None,
         monotonic_cst: Any = None,
         effort: int = 1,
         leaf: str = "linear",
@@ -159,6 +164,7 @@ class DTSemNetRegressor(TreeRegressor, PrunableEstimator, SparseEstimator):
         self.max_leaf_features = max_leaf_features
         self.sparsity = sparsity
         self.integer_weights = integer_weights
+        self.interaction_cst = interaction_cst
         self.monotonic_cst = monotonic_cst
         self.effort = effort
         self.leaf = leaf

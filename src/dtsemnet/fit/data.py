@@ -22,7 +22,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from dtsemnet.arrays import Array, Floats, Ints
+from dtsemnet.arrays import Array, Bools, Floats, Ints
 from dtsemnet.kernels.rows import mix_rows
 from dtsemnet.tree import Tree
 
@@ -362,6 +362,8 @@ class TrainingData:
     """Number of the column that each feature comes from; None: each is a column of its own."""
     direction: Ints | None = None
     """1 if outputs must not fall as a feature rises, -1 if they must not rise, else 0; None: 0 for all."""
+    groups: Bools | None = None
+    """Columns that may meet in a split, one group in each row, (n_groups, n_columns); None: all may."""
     steps: tuple[Floats, Floats] | None = None
     """Factor and constant by which each feature is counted in steps of its column; None: as it comes."""
     is_positive: bool = False

@@ -27,6 +27,7 @@ __all__ = [
     "CLASSIFICATION",
     "CLASSIFICATION_RECIPES",
     "HAVE_MEANS",
+    "INTERACTIONS",
     "LAST_Q",
     "MOST_POINTS",
     "OVERRIDES",
@@ -50,6 +51,8 @@ HAVE_MEANS = ("squared_error", *DEVIANCES)
 """Losses whose best constant is the mean of the targets."""
 MOST_POINTS = 10
 """Largest weight of a split if the user only asks for whole numbers."""
+INTERACTIONS = {"no_interactions": 1, "pairwise": 2}
+"""Most columns of a split, by the words that scikit-learn has for it."""
 LAST_Q = 0.7
 """Last exponent of the bounded classification loss."""
 
@@ -89,6 +92,10 @@ class FitOptions:
         given = {field.name: parameters[field.name] for field in fields(cls) if field.name in parameters}
         points = given.get("integer_weights", False)
         given["integer_weights"] = None if points is False else MOST_POINTS if points is True else int(points)
+        interactions = parameters.get("interaction_cst")
+        if isinstance(interactions, str):
+            most = INTERACTIONS[interactions]
+            given["max_split_features"] = min(most, given.get("max_split_features") or most)
         return cls(**given)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from dtsemnet.arrays import Bools, Floats, Ints
 from dtsemnet.training.columns import column_norms
 
-__all__ = ["ColumnLimit", "forward_selection", "moments", "n_columns_read", "sparse_planes"]
+__all__ = ["ColumnLimit", "forward_selection", "keep_groups", "moments", "n_columns_read", "sparse_planes"]
 
 LEAST_GAIN = 1e-6
 """A column that explains less than this share of what the first one does is left out: it equals one of the others."""
@@ -30,10 +30,27 @@ class ColumnLimit(NamedTuple):
     most: int
     column: Ints
     """Shape (n_features,)."""
+    groups: Bools | None = None
+    """Columns that may meet in a split, one group in each row, (n_groups, n_columns); None: all may."""
 
     def keeps(self, splits: Floats) -> bool:
         """Whether splits (n_splits, n_features + 1) keep the limit."""
-        return bool((n_columns_read(splits[:, :-1], self.column) <= self.most).all())
+        few = (n_columns_read(splits[:, :-1], self.column) <= self.most).all()
+        return bool(few) and (self.groups is None or bool(keep_groups(splits[:, :-1], self.column, self.groups).all()))
+
+
+def keep_groups(weight: Floats, column: Ints, groups: Bools) -> Bools:
+    """Whether all columns that a split reads are in one group, for each row of weights (n_splits, n_features).
+
+    Examples
+    --------
+    >>> weight, groups = np.array([[1.0, 2.0, 0.0], [0.0, 1.0, 1.0]]), np.array([[True, True, False]])
+    >>> keep_groups(weight, np.arange(3), groups).tolist()
+    [True, False]
+    """
+    read = column_norms(weight != 0, column) > 0
+    n_outside: Ints = (read[:, None] & ~groups).sum(axis=2)
+    return n_outside.min(axis=1) == 0
 
 
 def n_columns_read(weight: Floats, column: Ints) -> Ints:
@@ -71,8 +88,16 @@ def forward_selection(gram: Floats, cross: Floats, limit: ColumnLimit) -> Bools:
     >>> forward_selection(X.T @ X + 1e-9 * np.eye(3), X.T @ y, ColumnLimit(2, np.arange(3))).tolist()
     [True, False, True]
     """
+    if limit.groups is not None:
+        ways = [_selection_among(gram, cross, limit, group[limit.column]) for group in limit.groups]
+        return max(ways, key=lambda way: way[1])[0]
+    return _selection_among(gram, cross, limit, np.ones(len(gram), bool))[0]
+
+
+def _selection_among(gram: Floats, cross: Floats, limit: ColumnLimit, allowed: Bools) -> tuple[Bools, float]:
+    """Choose among some features; also returns how much they explain."""
     rest, target = gram.copy(), cross.copy()
-    chosen = np.zeros(len(gram), bool)
+    chosen, explained = np.zeros(len(gram), bool), 0.0
     least = 1e-9 * np.diag(gram)
     groups = [np.flatnonzero(limit.column == c) for c in np.unique(limit.column)]
     wide = [group for group in groups if len(group) > 1]
@@ -80,9 +105,9 @@ def forward_selection(gram: Floats, cross: Floats, limit: ColumnLimit) -> Bools:
     for _ in range(limit.most):
         left = np.maximum(np.diag(rest), np.maximum(least, np.finfo(float).tiny))
         gain = np.square(target).sum(axis=1) / left
-        gain[chosen] = -1.0
+        gain[chosen | ~allowed] = -1.0
         for group in wide:
-            if not chosen[group[0]]:
+            if allowed[group[0]] and not chosen[group[0]]:
                 part = rest[np.ix_(group, group)] + np.diag(least[group])
                 both = target[group].T @ np.linalg.lstsq(part, target[group], rcond=None)[0]
                 gain[group] = float(np.trace(both))
@@ -90,6 +115,7 @@ def forward_selection(gram: Floats, cross: Floats, limit: ColumnLimit) -> Bools:
         first = gain[best] if first is None else first
         if not gain[best] > LEAST_GAIN * first:
             break
+        explained += float(gain[best])
         group = np.flatnonzero(limit.column == limit.column[best])
         chosen[group] = True
         part = rest[np.ix_(group, group)] + np.diag(least[group] + np.finfo(float).tiny)
@@ -97,7 +123,7 @@ def forward_selection(gram: Floats, cross: Floats, limit: ColumnLimit) -> Bools:
         beside = rest[:, group].copy()
         rest -= beside @ slopes[:, : len(rest)]
         target -= beside @ slopes[:, len(rest) :]
-    return chosen
+    return chosen, explained
 
 
 def moments(X: Floats, target: Floats, weight: Floats) -> tuple[Floats, Floats]:

@@ -219,7 +219,7 @@ class Task(ABC, Generic[S, P]):
     @property
     def rules(self) -> Rules:
         """What the weights of splits and leaves may be."""
-        return Rules(self.data.column, direction=self.data.direction)
+        return Rules(self.data.column, self.data.groups, self.data.direction)
 
     def settled(self, tree: Tree, sample: Sample) -> Tree:
         """The tree with its splits in the form that they keep, given the rows that it was trained on: as they are."""
@@ -249,6 +249,9 @@ class OurTask(Task[Setting, P]):
         overrides: Mapping[str, float | None] | None = None,
     ) -> None:  # fmt: skip
         _check_memory(2**depth - 1 if init is None else init.n_splits, data.n_features)
+        if data.groups is not None:  # a split reads no more columns than the largest group has
+            most = int(data.groups.sum(axis=1).max())
+            options = replace(options, max_split_features=min(most, options.max_split_features or most))
         super().__init__(data, options, Topology.complete(depth) if init is None else init.topology, init)
         self.recipe, self.overrides, self.max_depth = recipe, overrides or {}, max_depth
         settings = self.starts() if init is None else tuple(setting.warm() for setting in self.starts())
@@ -294,7 +297,7 @@ class OurTask(Task[Setting, P]):
 
     def limit_of(self, plan: Plan) -> ColumnLimit | None:
         """The limit on the columns of a split in a plan; None if there is none."""
-        return None if plan.n_columns is None else ColumnLimit(plan.n_columns, self.data.column)
+        return None if plan.n_columns is None else ColumnLimit(plan.n_columns, self.data.column, self.data.groups)
 
     def columns_to_keep(self) -> tuple[int, int]:
         """Most columns of a split and of a leaf when a given tree learns from more rows: if limited, as many as now."""
@@ -352,7 +355,7 @@ class OurTask(Task[Setting, P]):
         scaling, sample = self.data.scaling, self.data.sample
         planes = given = scaling.unfold(init.weight, init.bias)
         if self.n_columns is not None:
-            limit = ColumnLimit(self.n_columns, self.data.column)
+            limit = ColumnLimit(self.n_columns, self.data.column, self.data.groups)
             planes = sparse_planes(given, scaling.apply(sample, np.float64), sample.weight, limit)
         planes = self._within_rules(planes)
         if (planes != given).any():

@@ -6,7 +6,8 @@ of one column (its categories, its missing mark) count as one and stay or go tog
 The linear models of leaves are kept to few columns in the same way.
 
 If some columns must not meet in a split (*groups*), the split keeps the group that moves its score most, and its few
-columns are chosen in there.
+columns are chosen in there. Groups hold in epochs in which a split may read no more columns than the largest of them
+has; a training that begins with all columns finds out which group a split needs.
 
 If an output must not fall as a feature rises (*direction*), all such features may push a row to one side of a split
 only, the one with the larger answers: so says :mod:`dtsemnet.tree.order`. For classes this is the side
@@ -148,7 +149,7 @@ class Rules:
         return signs if len(allowed) < len(signs) else allowed & signs
 
     def _free_features(self, splits: Floats, n_columns: int) -> Bools:
-        if self.groups is None:
+        if self.groups is None or n_columns > self.groups.sum(axis=1).max():
             return free_features(splits, self.column, n_columns)
         squares = np.square(column_norms(splits[:, :-1], self.column))
         by_group = np.where(self.groups, squares[:, None], 0.0)  # (n_splits, n_groups, n_columns)
