@@ -23,6 +23,8 @@ __all__ = ["first_repeated", "is_utf8", "printable", "printable_json", "quoted",
 Name = TypeVar("Name", bound=Hashable)
 
 # Joiners are invisible, but words of Persian and many emoji are spelt with them, and they reorder nothing.
+MOST_LETTERS = 300
+"""Letters of a name that a message shows."""
 _KEPT = frozenset("\N{ZERO WIDTH JOINER}\N{ZERO WIDTH NON-JOINER}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -49,13 +51,15 @@ def printable(name: object) -> str:
 
 
 def quoted(name: object) -> str:
-    """Quote a name, as messages show it.
+    """Quote a name, as messages show it; one of hundreds of letters is cut, a path never.
 
     Examples
     --------
     >>> print(quoted("age"))
     'age'
     """
+    if isinstance(name, str) and len(name) > MOST_LETTERS:
+        name = f"{name[:MOST_LETTERS]}..."
     return f"'{printable(name)}'"
 
 

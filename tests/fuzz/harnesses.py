@@ -104,6 +104,15 @@ def environments() -> list[bytes]:
     return [path.read_bytes() for path in sorted(environments.FOLDER.glob("*.toml"))]
 
 
+TOML_VALUES = ["1", "-1e999", "nan", "[]", "{}", "[1, [2]]", "true", "0xff", "1979-05-27", "[" * 5000, "{a = 1}",
+               "{mlp = {}}", "'os:system'", "'\\x1b[2J:X'", "':'", "[{}]"]  # fmt: skip
+
+
+def first_table(lines: Sequence[str]) -> int:
+    """The number of the first line that opens a table."""
+    return next((i for i, line in enumerate(lines) if line.startswith("[")), len(lines))
+
+
 def mutate_lines(rng: random.Random, seeds: Sequence[bytes]) -> bytes:
     """Change bytes, or whole lines and the words in them."""
     data = rng.choice(seeds)
@@ -112,15 +121,17 @@ def mutate_lines(rng: random.Random, seeds: Sequence[bytes]) -> bytes:
     lines = data.decode().split("\n")
     for _ in range(rng.choice([1, 2, 3])):
         i = rng.randrange(len(lines))
-        action = rng.randrange(4)
+        action = rng.randrange(5)
         if action == 0:
             del lines[i]
         elif action == 1:
             lines.insert(i, rng.choice(rng.choice(seeds).decode().split("\n")))
         elif action == 2:
-            key = lines[i].partition("=")[0]
-            values = ["1", "-1e999", "nan", "[]", "{}", "[1, [2]]", "true", "0xff", "1979-05-27", "[" * 5000]
-            lines[i] = f"{key}= {rng.choice(values)}"
+            lines[i] = f"{lines[i].partition('=')[0]}= {rng.choice(TOML_VALUES)}"
+        elif action == 3:  # an entry of the environment itself, in place of its table
+            entry = rng.choice(["all", "agents", "agents.dtsemnet", "published", "features", "seeds", "environment"])
+            lines = [line for line in lines[: first_table(lines)] if not line.startswith(f"{entry} ")]
+            lines.append(f"{entry} = {rng.choice(TOML_VALUES)}")
         else:
             lines[i] = lines[i].replace(
                 rng.choice(list(lines[i]) or [" "]), rng.choice(["", '"', "\x1b", ".", "[", "\ufeff"])

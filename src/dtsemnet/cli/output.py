@@ -35,7 +35,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Ta
 from rich.table import Table
 from rich.text import Text
 
-from dtsemnet.names import printable, printable_json, quoted
+from dtsemnet.names import printable, printable_json, quoted, shown
 
 __all__ = [
     "MOST_NAMES",
@@ -325,7 +325,7 @@ def require(name: str, *, extra: str, verb: str) -> Any:
 
 def listed(names: Iterable[str]) -> str:
     """List the first names of many."""
-    names = [quoted(name) for name in names]
+    names = [shown(str(name)) for name in names]
     more = len(names) - MOST_NAMES
     return ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dtsemnet.names import printable, quoted
+from dtsemnet.names import printable, quoted, shown
 from dtsemnet.tables.dates import AmbiguousDates, DateParts
 from dtsemnet.tables.files import TableOptions
 from dtsemnet.tables.numbers import MISSING_MARKS, AmbiguousNumbers, NumberText, recognise
@@ -297,7 +297,7 @@ def listed(names: list[str], noun: str) -> str:
     """Name columns: one by its name, many by their number and the first of them."""
     if len(names) == 1:
         return f"{noun} {quoted(names[0])}".strip()
-    some = ", ".join(map(quoted, names[:SHOWN])) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+    some = ", ".join(map(shown, names[:SHOWN])) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
     return f"{len(names)} {noun}s ({some})" if noun else some
 
 
