@@ -23,11 +23,11 @@ import numpy as np
 from dtsemnet.arrays import Array, Bools, Floats
 from dtsemnet.tree import Model
 from dtsemnet.verify.proof.certificates import Farkas, Norm, Polytope
-from dtsemnet.verify.proof.decision import Cases, is_small, points_that_arrive, single_row_proof
+from dtsemnet.verify.proof.decision import Cases, cut_case, farkas_case, is_small, points_that_arrive, single_row_proof
 from dtsemnet.verify.proof.encoded_domain import EncodedDomain, Step, encode_readings
 from dtsemnet.verify.proof.exploration import Reachability, Verdict
 from dtsemnet.verify.proof.leaf_pairs import Line, ways_above
-from dtsemnet.verify.proof.linear_programs import contradiction, interior, nearest
+from dtsemnet.verify.proof.linear_programs import Solution, contradiction, interior, nearest
 from dtsemnet.verify.proof.nearest import Distance
 from dtsemnet.verify.proof.readings import Reading, is_absent
 from dtsemnet.verify.proof.regions import Cuts, Region, leaves_below
@@ -151,6 +151,30 @@ def refute(
 ) -> Cases | None:
     """Prove a polytope empty whose last rows are goals, or that none of the points of a small box does harm."""
     of_goals = np.arange(len(whole.rows)) >= len(whole.rows) - goals
+
+    def prove(polytope: Polytope) -> tuple[Cases | None, Solution | None]:
+        if is_small(encoded, polytope) and is_harmless(encoded.points(polytope.lower, polytope.upper)):
+            return {"enumerated": True}, None
+        multiplier = single_row_proof(polytope)
+        if multiplier is not None:
+            return farkas_case(multiplier), None
+        solution = interior(polytope._replace(soft=of_goals)) if goals else contradiction(polytope)
+        if solution is not None and Farkas(polytope, solution.multiplier).check():
+            return farkas_case(solution.multiplier), None
+        if goals and (again := contradiction(polytope)) is not None:
+            return farkas_case(again.multiplier), None
+        return None, solution
+
+    return _settle_boxes(encoded, whole, prove, deadline)
+
+
+def _settle_boxes(
+    encoded: EncodedDomain,
+    whole: Polytope,
+    prove: Callable[[Polytope], tuple[Cases | None, Solution | None]],
+    deadline: Deadline,
+) -> Cases | None:
+    """Find a case for a polytope, and cut its box where there is none, by the solution that came in its place."""
     cases: Cases = {}
     todo = [(whole, cases)]
     for _ in range(MAX_BOXES):
@@ -159,27 +183,14 @@ def refute(
         if deadline.is_over:
             return None
         polytope, case = todo.pop()
-        if is_small(encoded, polytope) and is_harmless(encoded.points(polytope.lower, polytope.upper)):
-            case["enumerated"] = True
-            continue
-        multiplier, solution = single_row_proof(polytope), None
-        if multiplier is None:
-            solution = interior(polytope._replace(soft=of_goals)) if goals else contradiction(polytope)
-            if solution is not None and Farkas(polytope, solution.multiplier).check():
-                multiplier = solution.multiplier
-        if multiplier is None and goals and (again := contradiction(polytope)) is not None:
-            multiplier = again.multiplier
-        if multiplier is not None:
-            case["farkas"] = [[int(k), float(multiplier[k])] for k in np.flatnonzero(multiplier)]
+        proof, solution = prove(polytope)
+        if proof is not None:
+            case |= proof
             continue
         step = encoded.next_step(polytope, solution)
         if step is None:
             return None
-        case |= {"cut": list(step), "parts": []}
-        for part in encoded.cut(polytope, step):
-            inner: Cases = {}
-            case["parts"].append(None if part is None else inner)
-            todo += [] if part is None else [(part, inner)]
+        todo += cut_case(encoded, polytope, case, step)
     return None
 
 
@@ -321,7 +332,7 @@ def _far_by_one_row(distance: Distance, polytope: Polytope, radius: float) -> Ca
         return None
     if distance.norm == "inf":
         multiplier = single_row_proof(polytope)
-        return None if multiplier is None else _case(multiplier)
+        return None if multiplier is None else farkas_case(multiplier)
     here = distance.on_box(polytope.lower, polytope.upper)
     free = np.isfinite(here.weight)
     with np.errstate(all="ignore"):
@@ -342,43 +353,27 @@ def _far_in_leaf(
     deadline: Deadline,
 ) -> Cases | None:
     """Prove that a polytope has no point within a radius, cutting boxes where columns have alternatives."""
-    cases: Cases = {}
-    todo = [(whole, cases)]
-    for _ in range(MAX_BOXES):
-        if not todo:
-            return cases
-        if deadline.is_over:
-            return None
-        polytope, case = todo.pop()
+
+    def prove(polytope: Polytope) -> tuple[Cases | None, Solution | None]:
         if is_small(encoded, polytope) and not len(points_that_arrive(encoded, polytope, arrives)):
-            case["enumerated"] = True
-            continue
-        here, solution = distance.on_box(polytope.lower, polytope.upper), None
+            return {"enumerated": True}, None
         proof = _by_norm(distance, polytope, radius, np.zeros(len(polytope.rows)))  # the box alone may be too far
-        if proof is None and (empty := contradiction(polytope)) is not None:
-            proof = _case(empty.multiplier)
-        if proof is None:
-            # In the box that the radius spans there is no point, so the nearest one is looked for beyond its ends.
-            low, high = polytope.lower, polytope.upper
-            is_end = low == encoded.lower, high == encoded.upper
-            lower, upper = (np.where(at, far, near) for at, far, near in zip(is_end, wide, (low, high)))
-            beyond = polytope._replace(lower=lower, upper=upper)
-            solution = nearest(here.center, here.weight, here.norm, beyond)
-            if solution is not None:
-                ends = solution.at_upper - solution.at_lower
-                proof = _by_norm(distance, polytope, radius, solution.multiplier, ends)
         if proof is not None:
-            case |= proof
-            continue
-        step = encoded.next_step(polytope, solution)
-        if step is None:
-            return None
-        case |= {"cut": list(step), "parts": []}
-        for part in encoded.cut(polytope, step):
-            inner: Cases = {}
-            case["parts"].append(None if part is None else inner)
-            todo += [] if part is None else [(part, inner)]
-    return None
+            return proof, None
+        empty = contradiction(polytope)
+        if empty is not None:
+            return farkas_case(empty.multiplier), None
+        # In the box that the radius spans there is no point, so the nearest one is looked for beyond its ends.
+        here, low, high = distance.on_box(polytope.lower, polytope.upper), polytope.lower, polytope.upper
+        is_end = low == encoded.lower, high == encoded.upper
+        lower, upper = (np.where(at, far, near) for at, far, near in zip(is_end, wide, (low, high)))
+        solution = nearest(here.center, here.weight, here.norm, polytope._replace(lower=lower, upper=upper))
+        if solution is None:
+            return None, None
+        ends = solution.at_upper - solution.at_lower
+        return _by_norm(distance, polytope, radius, solution.multiplier, ends), solution
+
+    return _settle_boxes(encoded, whole, prove, deadline)
 
 
 def _by_norm(
@@ -387,7 +382,7 @@ def _by_norm(
     """A case of multipliers and of a half-space that the norm implies, if they contradict each other."""
     norm: Norm = distance.norm
     if norm == "inf":  # the box holds what the norm says
-        return _case(multiplier) if Farkas(polytope, multiplier).check() else None
+        return farkas_case(multiplier) if Farkas(polytope, multiplier).check() else None
     here = distance.on_box(polytope.lower, polytope.upper)
     free = np.isfinite(here.weight)
     pull = multiplier @ polytope.rows + (0.0 if ends is None else ends)
@@ -418,8 +413,4 @@ def _by_norm(
     both = np.append(multiplier, factor)
     if not Farkas(lifted, both).check():
         return None
-    return _case(both) | {"norm": [[int(v), float(slope[v])] for v in np.flatnonzero(slope)]}
-
-
-def _case(multiplier: Floats) -> Cases:
-    return {"farkas": [[int(k), float(multiplier[k])] for k in np.flatnonzero(multiplier)]}
+    return farkas_case(both) | {"norm": [[int(v), float(slope[v])] for v in np.flatnonzero(slope)]}

@@ -34,7 +34,9 @@ __all__ = [
     "Cases",
     "Decision",
     "check_cases",
+    "cut_case",
     "decide_polytope",
+    "farkas_case",
     "is_small",
     "n_certificates",
     "neighbours_that_arrive",
@@ -96,7 +98,7 @@ def decide_polytope(
             if solution is not None and solution.margin < 0 and Farkas(polytope, solution.multiplier).check():
                 proof = solution.multiplier
         if proof is not None:
-            case["farkas"] = [[int(k), float(proof[k])] for k in np.flatnonzero(proof)]
+            case |= farkas_case(proof)
             continue
         if solution is not None:
             witness = encoded.find_row(roundings(solution.point), polytope, reaches)
@@ -113,14 +115,22 @@ def decide_polytope(
         if step is None:
             open_margins.append(np.nan if solution is None else solution.margin)
             continue
-        case |= {"cut": list(step), "parts": []}
-        for part in encoded.cut(polytope, step):
-            inner: Cases = {}
-            case["parts"].append(None if part is None else inner)
-            todo += [] if part is None else [(part, inner)]
+        todo += cut_case(encoded, polytope, case, step)
     if open_margins:
         return Decision("undecided", margin=float(np.max(open_margins)), n_programs=n_programs)
     return Decision("unreachable", cases=cases, n_programs=n_programs)
+
+
+def farkas_case(multiplier: Floats) -> Cases:
+    """The case that multipliers settle."""
+    return {"farkas": [[int(k), float(multiplier[k])] for k in np.flatnonzero(multiplier)]}
+
+
+def cut_case(encoded: EncodedDomain, polytope: Polytope, case: Cases, step: Step) -> list[tuple[Polytope, Cases]]:
+    """Settle a case by those of two parts, and return the parts that hold points, with their cases, still empty."""
+    parts = [(part, Cases()) for part in encoded.cut(polytope, step)]
+    case |= {"cut": list(step), "parts": [None if part is None else inner for part, inner in parts]}
+    return [(part, inner) for part, inner in parts if part is not None]
 
 
 def check_cases(encoded: EncodedDomain, whole: Polytope, cases: Any, arrives: Arrives) -> bool:
