@@ -59,6 +59,7 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
 python_use_unqualified_type_names = True
+toc_object_entries_show_parents = "hide"  # "fit()" beside a page, not a name that is cut off
 python_maximum_signature_line_length = 2000  # signatures wrap as text does; types stand below
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = True
