@@ -38,6 +38,13 @@ def test_every_public_name_is_documented(public: Any) -> None:
     assert not words.startswith(f"{public.name}("), "has the docstring that dataclasses write, which says nothing"
 
 
+@pytest.mark.parametrize("public", api_pages.public_names(), ids=lambda p: f"{p.package}.{p.name}")
+def test_signatures_read_alike_in_every_build(public: Any) -> None:
+    is_error = inspect.isclass(public.value) and issubclass(public.value, Exception)
+    if not is_error and (inspect.isclass(public.value) or inspect.isfunction(public.value)):
+        assert " at 0x" not in str(inspect.signature(public.value))
+
+
 def parameters_in(docstring: str) -> set[str]:
     """Read the names in the section of parameters of a numpydoc docstring."""
     match = re.search(r"^Parameters\n-+\n(.*?)(?=^\w[^\n]*\n-+\n|\Z)", docstring, re.MULTILINE | re.DOTALL)

@@ -149,7 +149,7 @@ def audit(
     independent_of: Sequence[Name | Sequence[Name] | Mapping[Name, float | None]] = (),
     output: Any = None,
     time_limit: float | None = None,
-    progress: Callable[[int, int, str], None] = lambda *_: None,
+    progress: Callable[[int, int, str], None] | None = None,
 ) -> Report:
     """Prove all at once: reachable leaves, ranges of outputs, robustness of given rows, statements.
 
@@ -190,6 +190,7 @@ def audit(
     model = Model.of(tree)
     if output is None:
         output = 0 if model.class_names is None else model.class_names[-1]
+    progress = progress or (lambda *_: None)
     explored = explore(model, domain, time_limit=time_limit, progress=_on("deciding leaves", progress))
     changes = [_change(given) for given in independent_of]
     ask: list[Callable[[], Statement]] = [partial(_never, explored, domain, label) for label in never_output]
