@@ -196,3 +196,18 @@ def test_the_page_on_the_model_file_shows_its_example_as_text():
     page = (Path(__file__).parents[1] / "docs" / "model-file.md").read_text(encoding="utf-8")
     example, text = re.search(r"```json\n(.*?)```.*?```text\n(.*?)```", page, re.DOTALL).groups()
     assert to_text(loads(example)) + "\n" == text
+
+
+def test_points_are_shown_in_steps_of_their_columns_by_every_view():
+    columns = [Column("age", center=40.0, scale=0.1), Column("bmi", scale=0.5), Column("sex", categories=["f"])]
+    tree = Tree(Topology.complete(2), [[3, -2, 4], [1, 0, 0], [0, 0, 1]], [-14, -1, 0], np.eye(4))
+    points = Model(Encoder(columns), tree)
+    text, page = to_text(points), describe(points, None, title="", max_rows=0, image_shape=None)
+    assert "3 (age - 40) / 10 - 2 (bmi / 2) + 4 (sex = f) - 14 > 0" in text
+    assert "age > 50" in text, "alone, a column is read in its own units"
+    assert [feature["label"] for feature in page["features"]] == ["(age - 40) / 10", "bmi / 2", "sex = f"]
+    assert [feature.get("in_steps", False) for feature in page["features"]] == [True, True, False]
+    for written in (str(to_dot(points)), str(explain(points, [[60.0, 20.0, "f"]]))):
+        assert "(age - 40) / 10" in written
+    flip = explain(points, [[60.0, 20.0, "f"]]).path[0].flips
+    assert {step.column: round(step.value, 6) for step in flip}["bmi"] == pytest.approx(-4.0)
