@@ -54,6 +54,12 @@ MINUTES ?= 10
 sanitize: $(VENV)/.dev
 	$(BIN)/python tests/campaign.py --minutes $(MINUTES)
 
+# The C of the kernels, after a change of the kernels in Python.
+.PHONY: kernels
+kernels: $(VENV)/.dev
+	$(BIN)/python compiling/generate.py
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+
 # Faults planted into the code, which its tests must notice.
 mutants: $(VENV)/.dev
 	$(BIN)/python tests/mutation.py
@@ -61,11 +67,14 @@ mutants: $(VENV)/.dev
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.base: pyproject.toml constraints.txt | $(BIN)/python
+# The installation compiles the kernels, if there is a compiler.
+KERNELS := src/dtsemnet/kernels/native.c compiling/hook.py
+
+$(VENV)/.base: pyproject.toml constraints.txt $(KERNELS) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
 	touch $@
 
-$(VENV)/.dev: pyproject.toml workshop/pyproject.toml checker/pyproject.toml constraints.txt | $(BIN)/python
+$(VENV)/.dev: pyproject.toml workshop/pyproject.toml checker/pyproject.toml constraints.txt $(KERNELS) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]" -e workshop -e checker
 	touch $@ $(VENV)/.base
 

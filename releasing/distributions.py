@@ -25,6 +25,10 @@ ADDED = {"dtsemnet-paper": ("paper", "dtsemnet_paper/paper", ".toml")}
 """Files of the checkout that a build adds to a wheel: their folder, the folder in the wheel, how their names end."""
 
 
+COMPILED = re.compile(r"dtsemnet/kernels/_native\d?\.[\w.-]*(so|pyd)$")
+"""Compiled kernels: a wheel that is built where there is a compiler of C holds them."""
+
+
 @dataclass(frozen=True)
 class Distribution:
     """One distribution: the folder of its ``pyproject.toml``, and what that says."""
@@ -97,8 +101,8 @@ class Wheel:
     path: Path
 
     def files(self) -> set[str]:
-        """Files of packages in it."""
-        return {name for name in self._names() if ".dist-info/" not in name}
+        """Files of packages in it, but for compiled kernels, which depend on the machine."""
+        return {name for name in self._names() if ".dist-info/" not in name and not COMPILED.match(name)}
 
     def metadata(self) -> Message:
         """Its metadata; the payload is the page that the package index shows."""

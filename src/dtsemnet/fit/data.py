@@ -119,7 +119,9 @@ def merge(X: Array, y: Array, weight: Floats, unit: float | None = None) -> Samp
     index = np.flatnonzero(weight > 0)
     hashes = np.zeros(len(index), np.uint64)
     for part, rows in Sample(X, index, y[index], weight[index]).blocks():
-        mix_rows(np.column_stack([rows, targets[index[part]].astype(np.float64)]), hashes[part])
+        content = np.column_stack([rows, targets[index[part]].astype(np.float64)])
+        content += 0.0  # turns -0.0 into 0.0
+        mix_rows(content.view(np.uint64), hashes[part])
     order = np.argsort(hashes, kind="stable")
     index, hashes = index[order], hashes[order]
     is_first = np.ones(len(index), bool)

@@ -4,6 +4,6 @@
 ``one_thread`` holds BLAS, which kernels call, to one thread.
 """
 
-from dtsemnet.kernels._numba import exp, kernel, log, one_thread
+from dtsemnet.kernels.kernel import exp, kernel, log, one_thread
 
 __all__ = ["exp", "kernel", "log", "one_thread"]

@@ -1,11 +1,12 @@
 """Everything that depends on how numba works inside: compiling, caching, bit tricks, vector instructions.
 
-**Compiling.** Every kernel is decorated with :func:`kernel`. The machine code is
-kept in numba's cache beside the package (or in ``NUMBA_CACHE_DIR``), so that
-only the first call on a machine waits for the compiler. If no cache can be
-written, kernels are compiled in each process and work all the same. No kernel is
-compiled with ``fastmath``: reordered sums would break the promise that a row's
-score depends on the row alone.
+Imported when a kernel is compiled for the first time, see :mod:`dtsemnet.kernels.kernel`.
+
+**Compiling.** The machine code is kept in numba's cache beside the package (or in
+``NUMBA_CACHE_DIR``), so that only the first call on a machine waits for the compiler. If
+that folder and the user's cache folder cannot be written, a folder for temporary files of
+the user takes their place. No kernel is compiled with ``fastmath``: reordered sums would
+break the promise that a row's score depends on the row alone.
 
 **Exponential and logarithm** that a loop over the batch can vectorise.
 ``math.exp`` is a call into the C library, one number at a time, and would take
@@ -29,63 +30,77 @@ from __future__ import annotations
 
 import ast
 import functools
+import getpass
 import hashlib
 import logging
 import math
+import os
+import stat
 import sys
+import tempfile
+import time
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numba
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
-from numba.core import cgutils, event
-from numba.extending import intrinsic, overload
+from numba.core import cgutils, config, event
+from numba.extending import intrinsic, overload, typeof_impl
 from numba.np import arrayobj
-from threadpoolctl import ThreadpoolController
 
-__all__ = ["LANES", "dot", "exp", "kernel", "log", "one_thread"]
+from dtsemnet.kernels.kernel import LANES, MODULES_WITH_KERNELS, Kernel, dot, exp, log
+
+__all__ = ["FORMATS", "compiled"]
 
 logger = logging.getLogger("dtsemnet")
 
-LANES = 16
-"""Number of interleaved partial sums of a dot product."""
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def kernel(function: F) -> F:
-    """Compile ``function`` with numba: no fast-math, no GIL, cached on disk if that is possible.
-
-    A kernel may call kernels of its own module, and those that its module imports from the module that defines them.
-    """
-    _MODULES_WITH_KERNELS.add(function.__module__)
+def compiled(function: Callable[..., Any]) -> Any:
+    """Make numba's dispatcher for a function: no fast-math, no GIL, cached on disk if that is possible."""
+    make = functools.partial(numba.njit, nogil=True, error_model="numpy")
     try:
-        compiled = numba.njit(nogil=True, cache=True, error_model="numpy")(function)
+        dispatcher = make(cache=True)(function)
     except RuntimeError:  # numba finds no folder that it may write to
-        compiled = numba.njit(nogil=True, error_model="numpy")(function)
-    else:
-        _make_cache_safe(compiled, function.__module__)
-    return cast(F, compiled)
+        if not _use_temporary_folder():
+            return make()(function)
+        dispatcher = make(cache=True)(function)
+    _make_cache_safe(dispatcher, function.__module__)
+    return dispatcher
 
 
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Hold BLAS to one thread: its products are small here, and the sums of two threads could differ in a bit."""
-    with _controller().limit(limits=1):
-        yield
+@functools.cache
+def _use_temporary_folder() -> bool:
+    """Keep machine code in a folder for temporary files that nobody else can write to; False if there is none."""
+    if config.CACHE_DIR:  # type: ignore[attr-defined]
+        return False  # the folder that the user named cannot be written
+    try:
+        user = str(os.getuid()) if hasattr(os, "getuid") else getpass.getuser()
+        folder = Path(tempfile.gettempdir()) / f"dtsemnet-kernels-{user}"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()
+        # Machine code is run, so a folder that somebody else has made is not used.
+        mine = not hasattr(os, "getuid") or (found.st_uid == os.getuid() and not found.st_mode & 0o022)
+        if not stat.S_ISDIR(found.st_mode) or not mine:
+            return False
+    except (OSError, KeyError):
+        return False
+    config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]
+    logger.warning(
+        f"dtsemnet: kernels are kept in {folder}, since neither the package nor a home folder can be written"
+    )
+    return True
 
 
-@functools.lru_cache(maxsize=1)
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()
+@typeof_impl.register(Kernel)
+def _typeof_kernel(kernel: Kernel, context: Any) -> Any:
+    """A kernel that another kernel calls is its dispatcher."""
+    return typeof_impl(kernel.dispatcher, context)
 
 
-_MODULES_WITH_KERNELS = {__name__}
 _PROCESS = uuid.uuid4().hex[:12]
 
 
@@ -112,8 +127,8 @@ def _stamp(module: str) -> str:
     These are the module, the modules that it imports from packages with kernels, and, for those of them that have
     kernels, what they import in turn.
     """
-    content, pending, done = hashlib.sha256(), [__name__, module], set[str]()
-    packages = {name.partition(".")[0] for name in _MODULES_WITH_KERNELS}
+    content, pending, done = hashlib.sha256(), [__name__, Kernel.__module__, module], set[str]()
+    packages = {name.partition(".")[0] for name in MODULES_WITH_KERNELS}
     while pending:
         name = pending.pop()
         path = getattr(sys.modules.get(name), "__file__", None)
@@ -121,7 +136,7 @@ def _stamp(module: str) -> str:
             done.add(name)
             source = Path(path).read_bytes()
             content.update(source)
-            pending += _imports(source) if name in _MODULES_WITH_KERNELS else []
+            pending += _imports(source) if name in MODULES_WITH_KERNELS else []
     return content.hexdigest()
 
 
@@ -137,33 +152,39 @@ def _imports(source: bytes) -> list[str]:
 
 
 class _Announcement(event.Listener):
-    """Log once per process that kernels are being compiled, so that no user waits without knowing why."""
+    """Log what takes over a second to compile, while the user waits and when it is done."""
 
     def __init__(self) -> None:
-        self.logged = False
+        self.depth, self.start, self.said = 0, 0.0, False
 
     def on_start(self, event: event.Event) -> None:
-        dispatcher = event.data.get("dispatcher")
-        module = getattr(getattr(dispatcher, "py_func", None), "__module__", None) or ""
-        if not self.logged and module.startswith("dtsemnet"):
-            self.logged = True
-            logger.warning("dtsemnet: compiling kernels for this machine (under a minute, kept for the next time)")
+        if self.depth or _is_ours(event):
+            self.depth += 1
+            if self.depth == 1:
+                self.start, self.said = time.monotonic(), False
+            elif not self.said and time.monotonic() - self.start > 1:
+                self.said = True
+                logger.warning("dtsemnet: compiling kernels for this machine")
 
     def on_end(self, event: event.Event) -> None:
-        pass
+        if self.depth:
+            self.depth -= 1
+            if self.depth == 0 and self.said:
+                kept = event.data["dispatcher"]._cache.cache_path if _is_kept(event) else None
+                place = f"kept in {kept} for the next time" if kept else "not kept, since no folder can be written"
+                logger.warning(f"dtsemnet: compiling kernels took {time.monotonic() - self.start:.0f} s, {place}")
+
+
+def _is_ours(event: event.Event) -> bool:
+    function = getattr(event.data.get("dispatcher"), "py_func", None)
+    return (getattr(function, "__module__", None) or "").startswith("dtsemnet")
+
+
+def _is_kept(event: event.Event) -> bool:
+    return getattr(getattr(event.data.get("dispatcher"), "_cache", None), "cache_path", None) is not None
 
 
 event.register("numba:compile", _Announcement())  # type: ignore[no-untyped-call]
-
-
-def exp(x: Any) -> Any:
-    """Compute ``e ** x`` for ``x <= 88``; 0 if that underflows. Inside kernels only."""
-    raise RuntimeError("exp is for use inside kernels; call math.exp")
-
-
-def log(x: Any) -> Any:
-    """Compute the natural logarithm of a positive, finite, normal ``x``. Inside kernels only."""
-    raise RuntimeError("log is for use inside kernels; call math.log")
 
 
 @intrinsic
@@ -206,7 +227,7 @@ class _Format:
         self.log_terms = tuple(dtype(2 / (2 * i + 1)) for i in range(series, -1, -1))
 
 
-_FORMATS = {
+FORMATS = {
     types.float32: _Format(np.float32, 23, 127, (0.693359375, -2.1219444005469057e-4), terms=7, series=4),
     types.float64: _Format(np.float64, 52, 1023, (0.6931471803691238, 1.9082149292705877e-10), terms=13, series=10),
 }
@@ -214,7 +235,7 @@ _FORMATS = {
 
 @overload(exp, inline="never")
 def _exp(x: Any) -> Any:
-    form = _FORMATS[x]
+    form = FORMATS[x]
     real, integer, fraction, bias, magic = form.dtype, form.integer, form.fraction, form.bias, form.magic
     ln2_high, ln2_low, smallest, terms = form.ln2_high, form.ln2_low, form.smallest, form.exp_terms
     log2e, zero = real(1 / math.log(2)), real(0)
@@ -235,7 +256,7 @@ def _exp(x: Any) -> Any:
 
 @overload(log, inline="never")
 def _log(x: Any) -> Any:
-    form = _FORMATS[x]
+    form = FORMATS[x]
     real, integer, fraction, bias = form.dtype, form.integer, form.fraction, form.bias
     ln2_high, ln2_low, terms = form.ln2_high, form.ln2_low, form.log_terms
     one, root_half = real(1), real(math.sqrt(0.5))
@@ -301,4 +322,12 @@ def _write_dot(typing: Any, w: Any, w_start: Any, x: Any, x_start: Any, length: 
     return signature, generate
 
 
-dot: Any = intrinsic(_write_dot)
+_dot: Any = intrinsic(_write_dot)
+
+
+@overload(dot, inline="never")
+def _overload_dot(w: Any, w_start: Any, x: Any, x_start: Any, length: Any) -> Any:
+    def implementation(w: Any, w_start: Any, x: Any, x_start: Any, length: Any) -> Any:
+        return _dot(w, w_start, x, x_start, length)
+
+    return implementation

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dtsemnet.arrays import Floats, Ints
-from dtsemnet.kernels._numba import exp, kernel, log
+from dtsemnet.kernels.kernel import exp, kernel, log
 from dtsemnet.kernels.logits import leaf_logits, parents, path_gradients, split_gradients
 from dtsemnet.kernels.rows import BLOCK, Rows, gather, new_batch
 

@@ -22,7 +22,8 @@ from __future__ import annotations
 import numpy as np
 
 from dtsemnet.arrays import Floats, Ints
-from dtsemnet.kernels._numba import kernel
+from dtsemnet.kernels import plain
+from dtsemnet.kernels.kernel import kernel, kernel_until
 from dtsemnet.kernels.rows import BLOCK, gather_features
 
 __all__ = [
@@ -179,7 +180,7 @@ def _block_logits(scores: Floats, children: Ints, start: int, size: int) -> Floa
     return node[n_splits:]
 
 
-@kernel
+@kernel_until(plain.class_margins)
 def class_margins(scores: Floats, children: Ints, leaf_class: Ints, n_classes: int) -> Floats:
     """Compute minus the largest logit among the leaves of each class: (rows, n_classes), infinite without a leaf."""
     n_samples = len(scores)

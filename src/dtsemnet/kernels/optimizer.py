@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dtsemnet.arrays import Floats, Ints
-from dtsemnet.kernels._numba import kernel
+from dtsemnet.kernels.kernel import kernel
 
 __all__ = ["Moments", "adam", "clip_scale", "hold"]
 

@@ -25,7 +25,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from dtsemnet.arrays import Floats, Ints
-from dtsemnet.kernels._numba import exp, kernel
+from dtsemnet.kernels.kernel import exp, kernel
 from dtsemnet.kernels.logits import best_leaves, leaf_logits, split_gradients
 from dtsemnet.kernels.rows import BLOCK, Rows, gather, new_batch
 

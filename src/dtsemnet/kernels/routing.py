@@ -35,7 +35,8 @@ from __future__ import annotations
 import numpy as np
 
 from dtsemnet.arrays import Array, Floats, Ints
-from dtsemnet.kernels._numba import LANES, dot, kernel
+from dtsemnet.kernels import plain
+from dtsemnet.kernels.kernel import LANES, dot, kernel, kernel_until
 
 __all__ = ["LANES", "apply", "decision_path", "first_non_finite", "linear", "pad_rows", "scores"]
 
@@ -62,7 +63,7 @@ def pad_rows(matrix: Floats) -> Floats:
     return flat
 
 
-@kernel
+@kernel_until(plain.apply)
 def apply(X: Array, weight: Floats, bias: Floats, children: Ints, leaf: Ints) -> int:
     """Write the leaf of each row of ``X`` (C order) into ``leaf``; ``weight`` comes from :func:`pad_rows`."""
     n_samples = X.shape[0]
@@ -103,7 +104,7 @@ def apply(X: Array, weight: Floats, bias: Floats, children: Ints, leaf: Ints) ->
     return -1
 
 
-@kernel
+@kernel_until(plain.decision_path)
 def decision_path(X: Array, weight: Floats, bias: Floats, children: Ints, path: Ints) -> int:
     """Write the splits that each row meets into ``path``, which holds -1 everywhere."""
     n_samples = X.shape[0]
@@ -125,7 +126,7 @@ def decision_path(X: Array, weight: Floats, bias: Floats, children: Ints, path: 
     return -1
 
 
-@kernel
+@kernel_until(plain.scores)
 def scores(X: Array, weight: Floats, bias: Floats, score: Floats) -> int:
     """Write the scores of all splits into ``score``, shape (n_samples, n_splits)."""
     n_samples = X.shape[0]
@@ -151,7 +152,7 @@ def scores(X: Array, weight: Floats, bias: Floats, score: Floats) -> int:
     return -1
 
 
-@kernel
+@kernel_until(plain.linear)
 def linear(
     X: Array,
     leaf: Ints,
@@ -186,7 +187,7 @@ def linear(
     return -1
 
 
-@kernel
+@kernel_until(plain.first_non_finite)
 def first_non_finite(X: Array) -> int:
     """Find the first row that holds a NaN or an infinity (for trees without a split, which have no score)."""
     for i in range(X.shape[0]):

@@ -13,14 +13,13 @@ hash); -0.0 counts as 0.0.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba import uint64
 from numpy.typing import NDArray
 
 from dtsemnet.arrays import Array, Floats, Ints
-from dtsemnet.kernels._numba import kernel
+from dtsemnet.kernels.kernel import kernel
 
 __all__ = ["BLOCK", "Rows", "gather", "gather_features", "mix_rows", "new_batch"]
 
@@ -84,12 +83,11 @@ def _gather(source: Array, index: Ints, into: Array) -> None:
 
 
 @kernel
-def mix_rows(rows: Floats, numbers: NDArray[np.uint64]) -> None:
-    """Mix the float64 values of each row into its number, in place."""
-    bits: Any = (rows + 0.0).view(np.uint64)  # the sum turns -0.0 into 0.0
-    for i in range(len(rows)):
-        h = uint64(numbers[i])
-        for j in range(rows.shape[1]):
-            h = (h ^ bits[i, j]) * uint64(0x9E3779B97F4A7C15)
-            h ^= h >> uint64(32)
+def mix_rows(bits: NDArray[np.uint64], numbers: NDArray[np.uint64]) -> None:
+    """Mix the bits of the float64 values of each row into its number, in place; no value may be -0.0."""
+    for i in range(len(bits)):
+        h = numbers[i]
+        for j in range(bits.shape[1]):
+            h = (h ^ bits[i, j]) * np.uint64(0x9E3779B97F4A7C15)
+            h ^= h >> np.uint64(32)
         numbers[i] = h

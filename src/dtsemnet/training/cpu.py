@@ -1,15 +1,13 @@
-"""The CPU engine: one compiled call is one epoch.
+"""The CPU engine: one compiled call is one epoch, see :mod:`dtsemnet.kernels.epochs`.
 
-An epoch cuts the rows into batches. For each batch it gathers the rows, computes
-the loss and its gradient, scales a gradient that is too long, and takes a step
-of Adam. Rows and parameters have one dtype, float32 or float64.
+Rows and parameters have one dtype, float32 or float64.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,12 +15,11 @@ import numpy as np
 import scipy.linalg.cython_blas  # noqa: F401
 
 from dtsemnet.arrays import Array, Floats, Ints
-from dtsemnet.kernels import kernel
-from dtsemnet.kernels.classification import ClassLoss, classification_gradients, classification_loss
+from dtsemnet.kernels.classification import ClassLoss, classification_loss
+from dtsemnet.kernels.epochs import Rates, classification_epoch, regression_epoch
 from dtsemnet.kernels.logits import reached
-from dtsemnet.kernels.optimizer import Moments, adam, clip_scale, hold
-from dtsemnet.kernels.regression import LOSSES, SELECTORS, RegressionLoss, regression_gradients, regression_loss
-from dtsemnet.kernels.rows import gather, new_batch
+from dtsemnet.kernels.optimizer import Moments, hold
+from dtsemnet.kernels.regression import LOSSES, SELECTORS, RegressionLoss, regression_loss
 from dtsemnet.training.columns import Rules, sides_of_classes
 from dtsemnet.training.engine import (
     Classification,
@@ -40,87 +37,6 @@ from dtsemnet.training.engine import (
 from dtsemnet.tree import Topology
 
 __all__ = ["CompiledEngine", "CpuClassification", "CpuRegression", "cpu_engine"]
-
-
-class Rates(NamedTuple):
-    """Learning rates and penalties of one epoch; all of them floats, as kernels expect them."""
-
-    splits: float
-    leaves: float
-    weight_decay: float
-    l1: float
-    clip: float
-
-
-@kernel
-def classification_epoch(
-    rows: Rows,
-    order: Ints,
-    batch_size: int,
-    children: Ints,
-    leaf_class: Ints,
-    splits: Moments,
-    allowed: Ints,
-    n_steps: int,
-    loss: ClassLoss,
-    rates: Rates,
-) -> tuple[float, int]:
-    """Train the splits of a classifier for one epoch, in place.
-
-    Returns the sum of the losses and the number of steps taken. If the loss of a batch is not finite, neither is the
-    sum, and no more steps are taken.
-    """
-    buffer, gradient = new_batch(rows, batch_size), np.empty_like(splits.value)
-    total, taken = 0.0, 0
-    for start in range(0, len(order), batch_size):
-        batch = gather(rows, order[start : start + batch_size], buffer)
-        value = classification_gradients(batch, children, leaf_class, splits.value, loss, gradient)
-        total += value
-        if not np.isfinite(value):
-            break
-        taken += 1
-        scale = clip_scale((gradient,), rates.clip)
-        adam(splits, gradient, n_steps + taken, rates.splits, rates.weight_decay, rates.l1, scale)
-        hold(splits.value, allowed)
-    return total, taken
-
-
-@kernel
-def regression_epoch(
-    rows: Rows,
-    order: Ints,
-    batch_size: int,
-    children: Ints,
-    splits: Moments,
-    leaves: Moments,
-    allowed: Ints,
-    allowed_in_leaves: Ints,
-    n_steps: int,
-    loss: RegressionLoss,
-    rates: Rates,
-) -> tuple[float, int]:
-    """Train the splits and leaves of a regressor for one epoch, in place; a rate of 0 leaves them unchanged.
-
-    Returns the sum of the losses and the number of steps taken, as :func:`classification_epoch` does.
-    """
-    buffer = new_batch(rows, batch_size)
-    split_gradient, leaf_gradient = np.empty_like(splits.value), np.empty_like(leaves.value)
-    total, taken = 0.0, 0
-    for start in range(0, len(order), batch_size):
-        batch = gather(rows, order[start : start + batch_size], buffer)
-        value = regression_gradients(batch, children, splits.value, leaves.value, loss, split_gradient, leaf_gradient)
-        total += value
-        if not np.isfinite(value):
-            break
-        taken += 1
-        scale = clip_scale((split_gradient, leaf_gradient), rates.clip)
-        if rates.splits > 0:
-            adam(splits, split_gradient, n_steps + taken, rates.splits, rates.weight_decay, rates.l1, scale)
-            hold(splits.value, allowed)
-        if rates.leaves > 0:
-            adam(leaves, leaf_gradient, n_steps + taken, rates.leaves, 0.0, 0.0, scale)
-            hold(leaves.value, allowed_in_leaves)
-    return total, taken
 
 
 class CompiledEngine(ABC):
