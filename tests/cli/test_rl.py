@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import json
 import os
 import signal
@@ -70,6 +71,11 @@ def test_training_again_says_that_it_is_done(here: Run) -> None:
     assert done.json() == record()
 
 
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_json(verb: str) -> None:
+    assert "as_json" in inspect.signature(importlib.import_module(VERBS[verb]).run).parameters
+
+
 def test_settings_of_the_command_line_reach_the_record(here: Run) -> None:
     configuration = record()["configuration"]
     assert isinstance(configuration, dict)
@@ -120,10 +126,14 @@ def test_show_names_features_and_actions_and_draws(here: Run, tmp_path: Path) ->
     assert done.stdout.count("> 0 ?") == 3
     assert "<svg" in (tmp_path / "policy.svg").read_text()
     assert "exists" in here("rl", "show", FOLDER, "--plot", tmp_path / "policy.svg", code=1).stderr
+    figures = here("rl", "show", FOLDER, "--json").json()
+    assert [leaf["leaf"] for leaf in figures["leaves"]] == [0, 1, 2, 3]
+    assert "leaf 3: " in figures["text"]
 
 
 def test_render_writes_a_film(here: Run, tmp_path: Path) -> None:
-    here("rl", "render", FOLDER, "--out", tmp_path / "film.gif", "--steps", 2)
+    said = here("rl", "render", FOLDER, "--out", tmp_path / "film.gif", "--steps", 2, "--json").json()
+    assert said["bytes"] == (tmp_path / "film.gif").stat().st_size
     assert (tmp_path / "film.gif").read_bytes().startswith(b"GIF8")
 
 
@@ -201,7 +211,8 @@ class Drift(gym.Env):
 
 def test_a_class_of_ones_own_becomes_a_smaller_tree_and_c(run: Run) -> None:
     Path("drifting.py").write_text(MY_WORLD)
-    run("rl", "init", "drifting:Drift", "--out", "drift.toml")
+    said = run("rl", "init", "drifting:Drift", "--out", "drift.toml", "--json").stdout
+    assert json.loads(said)["out"] == "drift.toml"
     assert "normalize = true" in Path("drift.toml").read_text()
     assert "--force" in run("rl", "init", "drifting:Drift", "--out", "drift.toml", code=1).stderr
     run("rl", "train", "drift.toml", "--depth", "2", *TINY, "--set", "batch_size=64")

@@ -11,9 +11,9 @@ from dtsemnet.cli.output import ModelArgument, check_output, print_json, put, sa
 from dtsemnet.cli.table_options import TableOptions, reads_tables
 
 if TYPE_CHECKING:
-    from dtsemnet.cli.models import Loaded
+    from dtsemnet.tree import Model, Tree
 
-__all__ = ["EXAMPLES", "run"]
+__all__ = ["EXAMPLES", "run", "tree_figures"]
 
 EXAMPLES = """
 dtsemnet show model.json
@@ -81,7 +81,7 @@ def run(
         loaded.model, X, digits=digits, fold=fold, max_terms=max_terms, leaf_numbers=leaf_numbers,
         output_names=loaded.output_names,
     )  # fmt: skip
-    _put(text, text, out, _figures(loaded, X, text) if as_json else None)
+    _put(text, text, out, {"target": loaded.target, **tree_figures(loaded.model, X), "text": text} if as_json else None)
 
 
 def _put(text: str, content: str, out: Path | None, figures: dict[str, Any] | None) -> None:
@@ -98,13 +98,13 @@ def _put(text: str, content: str, out: Path | None, figures: dict[str, Any] | No
         say(f"Text written to {out}.")
 
 
-def _figures(loaded: Loaded, X: Any, text: str) -> dict[str, Any]:
-    """The tree as plain values: its splits in raw columns, its leaves, and the text."""
+def tree_figures(model: Model | Tree, X: Any = None) -> dict[str, Any]:
+    """A tree as plain values: its splits in raw columns, and its leaves, with their rows if there are any."""
     from dtsemnet.tree import LeafSurvey, ReadableView
 
-    view = ReadableView.of(loaded.model)
+    view = ReadableView.of(model)
     tree, labels = view.tree, view.labels
-    count = None if X is None else LeafSurvey.of(loaded.model, X).count
+    count = None if X is None else LeafSurvey.of(model, X).count
 
     def terms(weight: Any) -> dict[str, float]:
         return {labels[k]: float(weight[k]) for k in weight.nonzero()[0]}
@@ -122,4 +122,4 @@ def _figures(loaded: Loaded, X: Any, text: str) -> dict[str, Any]:
         elif tree.coef is not None:
             answer["terms"] = [terms(coef) for coef in tree.coef[leaf]]
         leaves.append({"leaf": leaf} | answer | ({} if count is None else {"rows": int(count[leaf])}))
-    return {"target": loaded.target, "splits": splits, "leaves": leaves, "text": text}
+    return {"splits": splits, "leaves": leaves}

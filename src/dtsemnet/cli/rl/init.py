@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dtsemnet.cli.output import check_output, require, say
+from dtsemnet.cli.output import check_output, print_json, require, say
 from dtsemnet.cli.rl import look_here
 
 __all__ = ["EXAMPLES", "run"]
@@ -26,6 +26,7 @@ def run(
         Path | None, typer.Option(help="The file; by default the name of the environment.", metavar="FILE")
     ] = None,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace an existing file.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the settings as JSON, too.")] = False,
 ) -> None:
     """Write the settings that `rl train ENV` would use, so that you can change them and train by the file."""
     require("stable_baselines3", extra="rl", verb="dtsemnet rl init")
@@ -45,4 +46,7 @@ def run(
         "agents": environment.agents,
     }
     write_atomically(path, to_toml(content))
+    if as_json:
+        print_json({"out": path, **content})
+        return
     say(f"Settings written to {path}; edit them, then: dtsemnet rl train {path}")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dtsemnet.cli.output import check_output, require, say, size_of
+from dtsemnet.cli.output import check_output, print_json, require, say, size_of
 from dtsemnet.cli.rl import load
 
 __all__ = ["EXAMPLES", "run"]
@@ -29,6 +29,7 @@ def run(
     fps: Annotated[int, typer.Option(help="Frames per second.", min=1, max=100, metavar="N")] = 30,
     last: Annotated[bool, typer.Option("--last", help="The last policy of the run, not the best.")] = False,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace the film.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
 ) -> None:
     """Play one episode and write it as a film: the environment, and beside it the tree with its active path."""
     check_output(out, force=force)
@@ -38,4 +39,7 @@ def run(
     saved, name = load(policy, env, last=last)
     names = saved.output_names()
     path = render(saved.playable(), name, out, seed=seed, max_steps=steps, fps=fps, output_names=names)
-    say(f"Film written to {path} ({size_of(path)}).")
+    if as_json:
+        print_json({"out": path, "bytes": path.stat().st_size, "environment": name, "seed": seed})
+    else:
+        say(f"Film written to {path} ({size_of(path)}).")
