@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from cli.conftest import Run
-from dtsemnet.export import to_text
+from dtsemnet.export import to_scorecard, to_text
 from dtsemnet.tree import Model, ReadableView, read
 
 
@@ -51,3 +51,16 @@ def test_numbers_of_leaves_are_those_of_predict_and_evaluate(run: Run, prepared:
     assert [line["constant"] for line in tree["splits"]] == ReadableView.of(model).tree.bias.tolist()
     for line in tree["leaves"]:
         assert f"leaf {line['leaf']}: " in tree["text"]
+
+
+def test_points_are_fitted_and_shown_as_scorecards(run: Run, prepared: Path) -> None:
+    options = ("--target", "cultivar", "--depth", 2, "--effort", 0, "--integer-weights", 5, "--epochs", 5)
+    run("fit", "@wine.csv", *options, "--out", "points.json")
+    assert run("show", "points.json", "--scorecard").stdout == f"{to_scorecard(read(Path('points.json')))}\n"
+    run("show", "points.json", "--scorecard", "--data", "@wine.csv", "--out", "card.html")
+    assert Path("card.html").read_text().startswith("<!doctype html>")
+    assert run("show", "points.json", "--scorecard", "--json").json()["cards"]
+
+
+def test_a_tree_of_other_weights_has_no_scorecard(run: Run, prepared: Path) -> None:
+    assert "integer_weights" in run("show", "@wine.json", "--scorecard", code=1).stderr

@@ -32,7 +32,7 @@ N_TOTALS = 9
 
 
 @dataclass(frozen=True)
-class Line:
+class Points:
     """Something that gives points."""
 
     what: str
@@ -60,7 +60,7 @@ class Line:
 class Card:
     """One split."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[Points, ...]
     """What gives points; none if the split is a question about one column."""
     question: str
     """What sends a row to ``yes``."""
@@ -210,13 +210,13 @@ def _card(view: ReadableView, split: int, sign: float, follow: dict[int, str]) -
     return Card(lines, question, yes, no)
 
 
-def _line(feature: Feature, points: float) -> Line:
+def _line(feature: Feature, points: float) -> Points:
     if feature.kind != "number":
-        return Line(feature.label, int(points))
+        return Points(feature.label, int(points))
     if not feature.in_steps:
-        return Line(feature.label, int(points), 1.0)
+        return Points(feature.label, int(points), 1.0)
     column = feature.column
-    return Line(printable(column.name), int(points), column.step, column.center)
+    return Points(printable(column.name), int(points), column.step, column.center)
 
 
 def _answer(model: Model, leaf: int) -> str:
@@ -261,9 +261,10 @@ def _values(
             numbers = numbers[~np.isnan(numbers)]
             if not len(numbers):
                 continue
-            low, high = np.floor(np.quantile(numbers, [0.05, 0.95]) / line.step)
-            every = max(1, int(np.ceil((high - low + 1) / 6)))
-            steps = np.arange(low, high + 2, every) * line.step
+            ends = np.quantile(numbers, [0.05, 0.95]) / line.step
+            low, high = np.floor(ends[0]), np.ceil(ends[1])
+            every = max(1, int(np.ceil((high - low) / 6)))
+            steps = np.arange(low, high + 1, every) * line.step
             name = line.what if len(cards) == 1 else f"{line.what} (card {number})"
             found.append((name, tuple((float(v), line.value_points(float(v))) for v in steps)))
     return tuple(found)
