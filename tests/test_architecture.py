@@ -11,18 +11,9 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PAGES = ["docs/architecture.md", "CONTRIBUTING.md"]
 ROOMS = [
-    ".ci",
-    ".github",
-    "src",
+    ".ci", ".github", "benchmarks", "checker", "compiling", "docs", "examples", "paper", "releasing", "src", "tests",
     "workshop",
-    "checker",
-    "tests",
-    "docs",
-    "examples",
-    "benchmarks",
-    "paper",
-    "releasing",
-]
+]  # fmt: skip
 MADE_LATER = {"dist/", "docs/_build/html", "paper/NAME.toml", "paper/results/NAME.jsonl"}
 """What the pages name and a clone does not hold: what commands write, and names that stand for any other."""
 
