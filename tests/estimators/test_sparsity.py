@@ -5,16 +5,19 @@ import functools
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dtsemnet import DTSemNetClassifier, DTSemNetRegressor
+from dtsemnet.export import to_python
+from dtsemnet.tree import ReadingCost
+from dtsemnet.verify import Domain, reachable_leaves, simplify
 
 
 @parametrize_with_checks(
     [
         DTSemNetClassifier(max_split_features=2, effort=0, max_iter=5),
-        DTSemNetRegressor(max_split_features=1, effort=0, max_iter=5),
+        DTSemNetRegressor(max_split_features=1, max_leaf_features=1, effort=0, max_iter=5),
     ]
 )
 def test_scikit_learn_check(estimator, check):
@@ -27,6 +30,23 @@ def test_scikit_learn_check(estimator, check):
 )
 def test_scikit_learn_check_of_a_choice(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("kind", [DTSemNetClassifier, DTSemNetRegressor])
+def test_exports_and_proofs_hold_for_trees_of_few_columns(kind):
+    (X, y), limits = load_wine(return_X_y=True), {"max_split_features": 2}
+    if kind is DTSemNetRegressor:
+        limits["max_leaf_features"] = 2
+    fitted = kind(2, effort=0, max_iter=8, random_state=0, **limits).fit(X[:, :5], y)
+    model, cost = fitted.model_, ReadingCost.of(fitted)
+    assert max(cost.columns_of_splits) == 2
+    assert max(cost.columns_of_leaves, default=0) <= 2
+    report = to_python(model, X[:, :5]).report
+    assert report.n_rows > 100
+    assert report.n_near == report.n_beyond == 0
+    domain = Domain.from_data(X[:, :5])
+    assert set(reachable_leaves(model, domain).reachable) >= set(model.apply(X[:, :5]))
+    assert simplify(model, 0.0, domain).n_dropped == 0, "what is left out is exactly zero"
 
 
 @functools.cache

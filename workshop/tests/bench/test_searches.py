@@ -16,7 +16,15 @@ X, Y = load_iris(return_X_y=True)
 
 
 @pytest.mark.parametrize(
-    "name", ["cart-tuned", "linear", "tao-chosen", pytest.param("dgt-chosen", marks=pytest.mark.slow)]
+    "name",
+    [
+        "cart-tuned",
+        "linear",
+        "tao-chosen",
+        "sgt-chosen",
+        "ydf-chosen",
+        pytest.param("dgt-chosen", marks=pytest.mark.slow),
+    ],
 )
 def test_searches_learn(name: str) -> None:
     classes = find_method(name).make("classification", {}, seed=0).fit(X[::2], Y[::2])

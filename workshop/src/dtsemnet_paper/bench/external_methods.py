@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import warnings
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -17,8 +18,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from dtsemnet.arrays import Array
 
 __all__ = [
-    "CubistRegressor", "LightGBMLinearRegressor", "ObliqueTreeClassifier", "ObliqueTreeRegressor", "YDFClassifier",
-    "YDFRegressor",
+    "CubistRegressor", "LightGBMLinearRegressor", "ObliqueTreeClassifier", "ObliqueTreeRegressor", "SGTClassifier",
+    "SGTRegressor", "YDFClassifier", "YDFRegressor",
 ]  # fmt: skip
 
 
@@ -122,7 +123,62 @@ class _YDF(_Adapter):
         self.classes_ = np.unique(y)
         ydf.verbose(0)
         self.model_ = learner.train({"x": np.asarray(X, dtype=np.float32), "y": np.asarray(y)})
+        self.remarks_ = _size([len(getattr(node.condition, "attributes", [0])) for node in _splits_of(self.model_)])
         return self
+
+
+def _splits_of(model: Any) -> Iterator[Any]:
+    """The splits of the one tree of Yggdrasil."""
+    todo = [model.get_tree(0).root]
+    while todo:
+        node = todo.pop()
+        if hasattr(node, "condition"):
+            yield node
+            todo += [node.pos_child, node.neg_child]
+
+
+def _size(n_features: list[int]) -> dict[str, Any]:
+    """What a record says of a binary tree whose splits read so many features each."""
+    return {"leaves": len(n_features) + 1, "columns": float(np.mean(n_features)) if n_features else None}
+
+
+class _SGT(_Adapter):
+    """One shape generalised tree: each split is an axis-aligned tree over one feature, or over two."""
+
+    _kind: str
+
+    def __init__(self, max_depth: int = 5, pairs: bool = False, random_state: int | None = None) -> None:
+        super().__init__(max_depth, random_state)
+        self.pairs = pairs
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Grow the tree."""
+        kind = getattr(importlib.import_module("sgtlearn"), self._kind)
+        candidates = 10 if self.pairs else 0
+        self.model_ = kind(
+            max_depth=self.max_depth, pairwise_candidates=candidates, random_state=self.random_state or 0
+        )
+        self.model_.fit(np.asarray(X, dtype=np.float64), np.asarray(y))
+        nodes = self.model_.tree_export()["nodes"]
+        self.remarks_ = _size([len(node["features"]) for node in nodes if not node["is_leaf"]])
+        return self
+
+
+class SGTClassifier(ClassifierMixin, _SGT):  # type: ignore[misc]
+    """One tree of the package sgtlearn, for classes."""
+
+    _kind = "SGTClassifier"
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Grow the tree."""
+        self.classes_ = np.unique(y)
+        return super().fit(X, y)
+
+
+class SGTRegressor(RegressorMixin, _SGT):  # type: ignore[misc]
+    """One tree of the package sgtlearn, with constant leaves."""
+
+    _kind = "SGTRegressor"
 
 
 class YDFClassifier(ClassifierMixin, _YDF):  # type: ignore[misc]

@@ -139,9 +139,9 @@ def _ordered(name: str, stem: str) -> Method:
     return Method(name, f"{path}Classifier", f"{path}Regressor", reads_frames=True)
 
 
-def _search(name: str, stem: str) -> Method:
+def _search(name: str, stem: str, package: str | None = None) -> Method:
     path = f"dtsemnet_paper.bench.searches:{stem}"
-    return Method(name, f"{path}_classifier", f"{path}_regressor")
+    return Method(name, f"{path}_classifier", f"{path}_regressor", needs=package)
 
 
 def _baseline(name: str, stem: str, module: str, *, classes: bool = True, numbers: bool = True, **more: Any) -> Method:
@@ -210,6 +210,8 @@ for _method in (
     _search("tao-chosen", "tao"),
     _search("dgt-chosen", "dgt"),
     _search("linear", "linear"),
+    _search("sgt-chosen", "sgt", "sgtlearn"),
+    _search("ydf-chosen", "ydf", "ydf"),
     # Many trees, at scikit-learn's defaults: what a single tree gives up.
     Method("forest", "sklearn.ensemble:RandomForestClassifier", "sklearn.ensemble:RandomForestRegressor"),
     Method(

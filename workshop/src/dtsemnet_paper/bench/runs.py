@@ -187,7 +187,7 @@ def _results(estimator: Any, data: DataSet, split: Split, one_hot: OneHot | None
     if not all(value is None or np.isfinite(value) for value in scores.values()):
         raise FloatingPointError(f"the scores are not finite: {scores}.")
     size = tree_size(estimator, take_rows(X, split.train), None if one_hot is None else one_hot.columns)
-    remarks = getattr(estimator, "remarks_", {})
+    remarks = getattr(getattr(estimator, "best_estimator_", estimator), "remarks_", {})
     return {"score": "accuracy" if task == "classification" else "rmse", **scores, **size, **remarks}
 
 

@@ -19,14 +19,16 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from dtsemnet.arrays import Array
 from dtsemnet_paper.baselines import DGTClassifier, DGTRegressor, TAOClassifier, TAORegressor
+from dtsemnet_paper.bench.external_methods import SGTClassifier, SGTRegressor, YDFClassifier, YDFRegressor
 
 __all__ = [
     "cart_classifier", "cart_regressor", "dgt_classifier", "dgt_regressor", "linear_classifier", "linear_regressor",
-    "tao_classifier", "tao_regressor",
+    "sgt_classifier", "sgt_regressor", "tao_classifier", "tao_regressor", "ydf_classifier", "ydf_regressor",
 ]  # fmt: skip
 
 CART_GRID: dict[str, list[Any]] = {"max_depth": [2, 3, 4, 5, 6, 8, 10, 15, None], "min_samples_leaf": [20, 10, 5, 2, 1]}
-DEPTHS = {"max_depth": [2, 4, 6, 8]}
+DEPTHS: dict[str, list[Any]] = {"max_depth": [2, 4, 6, 8]}
+SGT_GRID = {**DEPTHS, "pairs": [False, True]}
 STRENGTHS = [0.01, 0.1, 1.0, 10.0, 100.0]
 FOLDS = 5
 SHARE = 0.2
@@ -73,6 +75,26 @@ def dgt_classifier(random_state: int | None = None) -> GridSearchCV:
 def dgt_regressor(random_state: int | None = None) -> GridSearchCV:
     """DGT with linear leaves; depth chosen on a fifth of the rows."""
     return _search(DGTRegressor(leaf="linear", random_state=random_state), DEPTHS, _number_fifth(random_state))
+
+
+def sgt_classifier(random_state: int | None = None) -> GridSearchCV:
+    """A shape generalised tree for classes; depth, and one or two features a split, by five folds."""
+    return _search(SGTClassifier(random_state=random_state), SGT_GRID, _folds(random_state))
+
+
+def sgt_regressor(random_state: int | None = None) -> GridSearchCV:
+    """A shape generalised tree for numbers; depth, and one or two features a split, by five folds."""
+    return _search(SGTRegressor(random_state=random_state), SGT_GRID, _number_folds(random_state))
+
+
+def ydf_classifier(random_state: int | None = None) -> GridSearchCV:
+    """A sparse oblique tree of Yggdrasil for classes; depth by five folds."""
+    return _search(YDFClassifier(random_state=random_state), DEPTHS, _folds(random_state))
+
+
+def ydf_regressor(random_state: int | None = None) -> GridSearchCV:
+    """A sparse oblique tree of Yggdrasil for numbers; depth by five folds."""
+    return _search(YDFRegressor(random_state=random_state), DEPTHS, _number_folds(random_state))
 
 
 def _search(model: Any, grid: dict[str, list[Any]], splits: Any) -> GridSearchCV:
