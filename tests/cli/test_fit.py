@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -201,3 +203,16 @@ def test_a_model_file_is_replaced_only_by_force(run: Run) -> None:
     assert Path("model.json").read_text() == "precious"
     run("fit", "--force", *QUICK)
     assert json.loads(Path("model.json").read_text())["format"] == "dtsemnet"
+
+
+def test_a_time_that_includes_compiling_says_so(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    fit = DTSemNetClassifier.fit
+
+    def first_fit(self: DTSemNetClassifier, *args: Any, **options: Any) -> DTSemNetClassifier:
+        logging.getLogger("dtsemnet").warning("dtsemnet: compiling kernels for this machine")
+        return fit(self, *args, **options)
+
+    monkeypatch.setattr(DTSemNetClassifier, "fit", first_fit)
+    done = run("fit", "@wine.csv", "--target", "cultivar", *QUICK, "--out", "first.json")
+    assert done.stderr.count("note: compiling kernels for this machine.\n") == 1
+    assert "includes compiling its kernels" in done.stdout
