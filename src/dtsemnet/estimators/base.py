@@ -93,10 +93,14 @@ class TreeEstimator(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[m
 
     def _fit_tree(self, data: TrainingData, rng: np.random.Generator) -> Tree:
         """Find the tree. The default fits the task of this estimator; a method without gradients overrides it."""
+        self._check_course(data)  # here too: a tree of one leaf takes no task
         watch = None if self._report is None else self._report.watch
         best = Candidate(constant_tree(data), ()) if self._is_trivial(data) else fit(self._task(data), rng, watch)
         self._keep_candidate(best)
         return best.tree
+
+    def _check_course(self, data: TrainingData) -> None:
+        """Refuse parameters that do not go together, or not with these targets."""
 
     def _keep_candidate(self, best: Candidate) -> None:
         """Set what is kept of a fit beside the tree."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-import numpy as np
-
 from dtsemnet.arrays import Array
 from dtsemnet.estimators.base import TreeRegressor, initial_tree
 from dtsemnet.estimators.checks import RULES, check_means, check_sparsity, check_targets
@@ -208,10 +206,6 @@ class DTSemNetRegressor(TreeRegressor, PrunableEstimator, SparseEstimator):
             init=initial_tree(self.init, data) if init is None else init,
             overrides={name: parameters[name] for name in OVERRIDES},
         )  # fmt: skip
-
-    def _fit_tree(self, data: TrainingData, rng: np.random.Generator) -> Tree:
-        self._check_course(data)  # here too: a tree of one leaf takes no task
-        return super()._fit_tree(data, rng)
 
     def _check_course(self, data: TrainingData) -> None:
         """Refuse parameters that do not go together, or not with these targets."""
