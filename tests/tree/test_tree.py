@@ -291,3 +291,20 @@ def test_replacing_keeps_what_is_not_named(tree):
     moved = tree.replace(bias=tree.bias + 1.0)
     assert moved.replace(bias=tree.bias) == tree
     assert moved.upper is not None
+
+
+@pytest.mark.parametrize("coef", [None, np.random.default_rng(1).normal(size=(8, 1, 3))])
+def test_threads_share_rows_and_change_no_answer(coef, monkeypatch):
+    from dtsemnet.tree import tree as module
+
+    monkeypatch.setattr(module, "_ROWS_OF_A_THREAD", 10)
+    rng = np.random.default_rng(0)
+    tree = Tree(Topology.complete(3), rng.normal(size=(7, 3)), rng.normal(size=7), rng.normal(size=(8, 1)), coef)
+    for X in (rng.normal(size=(105, 3)), rng.integers(-3, 3, (105, 3)), rng.normal(size=(5, 3))):
+        for n_threads in (1, 2, 3, 64):
+            assert_array_equal(tree.apply(X, n_threads=n_threads), tree.apply(X))
+            assert_array_equal(tree.predict(X, n_threads=n_threads), tree.predict(X))
+    X = rng.normal(size=(105, 3))
+    X[[50, 90], 1] = np.nan
+    with pytest.raises(ValueError, match="in row 50,"):
+        tree.predict(X, n_threads=4)

@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
+import joblib
 import numpy as np
 import scipy.sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -384,7 +385,11 @@ class TreeEstimator(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[m
     def apply(self, X: Any) -> Ints:
         """Number of the leaf that each row reaches."""
         rows = self._checked(X)
-        return self.model_.apply(rows)
+        return self.model_.apply(rows, n_threads=self._n_threads())
+
+    def _n_threads(self) -> int:
+        """Threads that share the rows of a prediction, as ``n_jobs`` says."""
+        return int(joblib.effective_n_jobs(getattr(self, "n_jobs", None)))
 
     def decision_path(self, X: Any) -> Any:
         """Nodes on the path of each row, as a sparse 0/1 matrix: splits first, then leaves.
@@ -533,7 +538,7 @@ class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> Array:
         """Output of the leaf that each row reaches: (n_samples,), or (n_samples, n_outputs) for several."""
         rows = self._checked(X)
-        return self.model_.predict(rows)
+        return self.model_.predict(rows, n_threads=self._n_threads())
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Floats:
         """Intervals around the predictions, which hold the truth with a probability of about ``coverage``.

@@ -119,7 +119,8 @@ class DTSemNetClassifier(TreeClassifier, PrunableEstimator, SparseEstimator):
     device : str, optional
         Device of the torch engine.
     n_jobs : int, optional
-        Number of starts that run at the same time; the result does not depend on it.
+        Number of starts that run at the same time, and of threads that share the rows of a prediction; results do not
+        depend on it.
     checkpoint : path, optional
         Folder that each start is written to, at most once a second and at its end. A fit that was killed resumes from
         there if it is called again with the same data and parameters.

@@ -235,9 +235,9 @@ class Model(Value):
         """Encode rows: the numbers that the tree reads."""
         return self.encoder.transform(X)
 
-    def apply(self, X: Any) -> Ints:
-        """Find the leaf of each row."""
-        return self.tree.apply(self.transform(X))
+    def apply(self, X: Any, *, n_threads: int = 1) -> Ints:
+        """Find the leaf of each row; threads share many rows."""
+        return self.tree.apply(self.transform(X), n_threads=n_threads)
 
     def scores(self, X: Any) -> Floats:
         """Compute the scores of all splits."""
@@ -247,9 +247,9 @@ class Model(Value):
         """List the splits that each row reaches."""
         return self.tree.decision_path(self.transform(X))
 
-    def predict(self, X: Any) -> Array:
-        """Predict labels or numbers."""
-        return self.output(self.tree.predict(self.transform(X)))
+    def predict(self, X: Any, *, n_threads: int = 1) -> Array:
+        """Predict labels or numbers; threads share many rows."""
+        return self.output(self.tree.predict(self.transform(X), n_threads=n_threads))
 
     def predict_proba(self, X: Any) -> Floats:
         """Give class probabilities: the shares of the leaf, or with ``probability`` those weighed by margins."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, partial
 from os import PathLike
@@ -35,6 +36,7 @@ __all__ = ["Tree"]
 Kind = TypeVar("Kind", bound=Array)
 
 _BLOCK = 1 << 20  # numbers converted at a time: 8 MB
+_ROWS_OF_A_THREAD = 1 << 14  # fewer rows take no longer than to start a thread
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -154,13 +156,15 @@ class Tree(_validate.Value):
         """Names to show for the columns: ``feature_names``, or ``x0``, ``x1``, ... without them."""
         return self.feature_names or tuple(f"x{j}" for j in range(self.n_features))
 
-    def apply(self, X: ArrayLike) -> Ints:
+    def apply(self, X: ArrayLike, *, n_threads: int = 1) -> Ints:
         """Find the leaf of each row.
 
         Parameters
         ----------
         X : array_like of shape (n_samples, n_features)
             Finite numbers. C-ordered float32 and float64 are read in place, all else is converted block by block.
+        n_threads : int, default=1
+            Threads that share many rows; leaves do not depend on it.
 
         Returns
         -------
@@ -173,7 +177,8 @@ class Tree(_validate.Value):
         array([0, 0, 1])
         """
         rows = self._read(X)
-        return self._walk(routing.apply, rows, np.zeros(len(rows), dtype=np.int64), *self._prepared)
+        leaf: Ints = np.zeros(len(rows), dtype=np.int64)
+        return self._walk(routing.apply, rows, leaf, *self._prepared, n_threads=n_threads)
 
     def scores(self, X: ArrayLike) -> Floats:
         """Compute ``weight @ x + bias`` of all splits, in the documented order of summation.
@@ -210,8 +215,8 @@ class Tree(_validate.Value):
         path = np.full((len(rows), self.depth), -1, dtype=np.int64)
         return self._walk(routing.decision_path, rows, path, *self._prepared)
 
-    def predict(self, X: ArrayLike) -> Array:
-        """Predict labels (classifier) or numbers (regressor).
+    def predict(self, X: ArrayLike, *, n_threads: int = 1) -> Array:
+        """Predict labels (classifier) or numbers (regressor); ``n_threads`` as in :meth:`apply`.
 
         Returns
         -------
@@ -223,14 +228,19 @@ class Tree(_validate.Value):
         >>> line.predict([[1.0], [2.0]])
         array([3., 4.])
         """
-        leaf = self.apply(X)
+        leaf = self.apply(X, n_threads=n_threads)
         if self.coef is None:
             return self._answer[leaf]
         rows = self._read(X)
         output = np.empty((len(rows), self.n_outputs))
         coef, lower, upper = self._linear
         for start, stop, block in _blocks(rows):
-            refused = routing.linear(block, leaf[start:stop], coef, self.value, lower, upper, output[start:stop])
+            at, written = leaf[start:stop], output[start:stop]
+
+            def answer(part: slice, block: Array = block, at: Ints = at, written: Floats = written) -> int:
+                return routing.linear(block[part], at[part], coef, self.value, lower, upper, written[part])
+
+            refused = _shared(answer, len(block), n_threads)
             if refused >= 0:
                 _refuse(block[refused], start + refused, self.feature_labels)
         return output[:, 0] if self.n_outputs == 1 else output
@@ -385,11 +395,15 @@ class Tree(_validate.Value):
             )
         return rows
 
-    def _walk(self, route: Callable[..., int], rows: Array, output: Kind, *arrays: Array) -> Kind:
+    def _walk(self, route: Callable[..., int], rows: Array, output: Kind, *arrays: Array, n_threads: int = 1) -> Kind:
         """Run a kernel over the blocks; a tree without splits has no scores, so its rows are only checked."""
         for start, stop, block in _blocks(rows):
             if self.n_splits:
-                refused = route(block, *arrays, output[start:stop])
+                written = output[start:stop]
+                if n_threads == 1:
+                    refused = route(block, *arrays, written)
+                else:
+                    refused = _shared(partial(_route, route, block, arrays, written), len(block), n_threads)
             else:
                 refused = routing.first_non_finite(block)
             if refused >= 0:
@@ -418,6 +432,21 @@ def _blocks(rows: Array) -> Iterator[tuple[int, int, Array]]:
         block = np.array(rows[start : start + n_rows], dtype=np.float64, order="C")
         block.flags.writeable = False
         yield start, start + len(block), block
+
+
+def _route(route: Callable[..., int], block: Array, arrays: tuple[Array, ...], written: Array, part: slice) -> int:
+    return route(block[part], *arrays, written[part])
+
+
+def _shared(run: Callable[[slice], int], n_rows: int, n_threads: int) -> int:
+    """Run a kernel over parts of the rows in threads; return the first row that it refuses, or -1."""
+    n_parts = min(n_threads, n_rows // _ROWS_OF_A_THREAD)
+    if n_parts < 2:
+        return run(slice(0, n_rows))
+    ends = [n_rows * k // n_parts for k in range(n_parts + 1)]
+    with ThreadPoolExecutor(n_parts) as pool:
+        found = list(pool.map(run, map(slice, ends[:-1], ends[1:])))
+    return next((start + row for start, row in zip(ends, found) if row >= 0), -1)
 
 
 def _refuse(row: Array, number: int, labels: tuple[str, ...]) -> NoReturn:
