@@ -47,6 +47,8 @@ def test_a_class_gets_a_limit_and_can_be_made_by_its_name():
         ("rl.worlds:Nothing", ValueError, "ENV must be an environment that gymnasium knows"),
         ("Blackjack-v1", TypeError, "FlattenObservation"),
         ("rl.test_from_spaces:Keys", TypeError, "Discrete or a Box, got MultiBinary"),
+        ("rl.test_from_spaces:FromMinusOne", TypeError, "numbered from 0, got Discrete"),
+        ("rl.test_from_spaces:Blind", TypeError, "needs a number to observe at least"),
     ],
 )
 def test_what_no_tree_can_act_in_is_refused_before_training(name, error, told):
@@ -59,6 +61,19 @@ class Keys(gym.Env):
 
     observation_space = gym.spaces.Box(0.0, 1.0, (2,))
     action_space = gym.spaces.MultiBinary(3)
+
+
+class FromMinusOne(Keys):
+    """Actions -1, 0 and 1."""
+
+    action_space = gym.spaces.Discrete(3, start=-1)
+
+
+class Blind(Keys):
+    """Observes nothing."""
+
+    observation_space = gym.spaces.Box(0.0, 1.0, (0,))
+    action_space = gym.spaces.Discrete(2)
 
 
 def test_the_file_says_what_the_settings_are():

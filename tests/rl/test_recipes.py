@@ -88,6 +88,21 @@ def test_the_kind_of_actions_is_looked_up_once(monkeypatch):
     assert made == ["Acrobot-v1"]
 
 
+@pytest.mark.parametrize(("name", "value", "told"), [
+    ("depth", "x", "depth must be a whole number of at least 1, got 'x'"),
+    ("steps", float("nan"), "steps must be a whole number of at least 1, got nan"),
+    ("n_envs", 0, "n_envs must be a whole number of at least 1, got 0"),
+    ("decay", 1, "decay must be true or false, got 1"),
+    ("actor", [0], "actor must be a list of whole numbers of at least 1"),
+    ("pooling", "x", "pooling must be a finite number, got 'x'"),
+    ("learning_rate", float("inf"), "learning_rate must be a finite number, got inf"),
+    ("judge_episodes", "x", "judge_episodes must be from 1 to 1000, got x"),
+])  # fmt: skip
+def test_settings_of_the_wrong_kind_are_refused_before_training(name, value, told):
+    with pytest.raises(ValueError, match=told):
+        read_settings(read_environment("CartPole-v1").configuration("dtsemnet", {name: value}))
+
+
 def test_errors_name_the_way_out():
     pole = read_environment("CartPole-v1")
     with pytest.raises(ValueError, match=r"no setting 'lr'; there are .*learning_rate"):

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from numbers import Integral, Real
 from typing import Any, Literal
 
 import gymnasium as gym
@@ -25,6 +27,7 @@ from stable_baselines3.common.vec_env import VecEnv, VecNormalize
 from torch import nn
 
 from dtsemnet.estimators import DTSemNetClassifier, DTSemNetRegressor
+from dtsemnet.names import shown
 from dtsemnet.nn import StraightThrough, TopK
 from dtsemnet.rl.algorithms.lean_ppo import LeanPPO
 from dtsemnet.rl.algorithms.lean_sac import LeanSAC
@@ -107,6 +110,28 @@ class Recipe:
     """Estimator whose tree imitates the agent that the rest of the recipe describes."""
 
 
+def _check_kinds(given: Mapping[str, Any]) -> None:
+    """Refuse values that are not of the kind of their setting; of the options of algorithms, numbers without end."""
+    kinds = {part.name: str(part.type) for part in fields(Settings)}
+    for name, value in given.items():
+        kind = kinds.get(name, "")
+        if value is None:
+            continue
+        if kind == "int" and name != "judge_episodes" and not _is_count(value):
+            raise ValueError(f"{name} must be a whole number of at least 1, got {shown(value)}.")
+        if kind == "bool" and not isinstance(value, bool):
+            raise ValueError(f"{name} must be true or false, got {shown(value)}.")
+        if kind == "Sequence[int]" and not (isinstance(value, Sequence) and all(map(_is_count, value))):
+            raise ValueError(f"{name} must be a list of whole numbers of at least 1, got {shown(value)}.")
+        is_number = isinstance(value, Real) and not isinstance(value, bool)
+        if (kind.startswith("float") and not is_number) or (is_number and not abs(value) < math.inf):
+            raise ValueError(f"{name} must be a finite number, got {shown(value)}.")
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
+
+
 def read_settings(configuration: Configuration) -> Settings:
     """Read the settings of a configuration; refuse unknown agents, unknown settings and wrong values.
 
@@ -125,11 +150,12 @@ def read_settings(configuration: Configuration) -> Settings:
     for name in given:
         if name not in known:
             raise ValueError(f"{configuration.agent} has no setting {name!r}; there are {', '.join(sorted(known))}.")
+    _check_kinds(given)
     settings = Settings(
         **{name: value for name, value in given.items() if name in own and value is not None},
         algorithm_options={name: value for name, value in given.items() if name not in own},
     )
-    if not 1 <= settings.judge_episodes <= len(JUDGING_SEEDS):
+    if not (_is_count(settings.judge_episodes) and settings.judge_episodes <= len(JUDGING_SEEDS)):
         raise ValueError(f"judge_episodes must be from 1 to {len(JUDGING_SEEDS)}, got {settings.judge_episodes}.")
     if settings.activation not in ACTIVATIONS:
         raise ValueError(f"activation must be tanh or relu, got {settings.activation!r}.")

@@ -44,6 +44,8 @@ gymnasium.wrappers.FlattenObservation.
             f"{owner} needs a Box of numbers to observe, got {space}; wrap the environment in "
             "gymnasium.wrappers.FlattenObservation."
         )
+    if 0 in space.shape:
+        raise TypeError(f"{owner} needs a number to observe at least, got observations of shape {space.shape}.")
     if is_scaled and is_image_space(space):
         raise TypeError(
             f"{owner} needs numbers to observe, got images of shape {space.shape}; wrap the environment so that it "

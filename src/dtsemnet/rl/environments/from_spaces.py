@@ -126,6 +126,8 @@ def settings_from_spaces(name: str) -> dict[str, Any]:
             f"{name} needs actions that are Discrete or a Box, got {done}; wrap the environment so that one number "
             "stands for a combination of actions."
         )
+    if isinstance(done, spaces.Discrete) and done.start != 0:
+        raise TypeError(f"{name} needs actions that are numbered from 0, got {done}; wrap the environment so.")
     template: dict[str, Any] = DISCRETE if isinstance(done, spaces.Discrete) else CONTINUOUS
     assert isinstance(seen, spaces.Box)
     is_bounded = bool(np.isfinite(seen.low).all() and np.isfinite(seen.high).all())
