@@ -11,6 +11,7 @@ OPTIONS = ({"interaction_cst": "pairwise"}, {"integer_weights": True}, {"integer
 
 @parametrize_with_checks(
     [kind(max_iter=3, **options) for kind in (DTSemNetClassifier, DTSemNetRegressor) for options in OPTIONS]
+    + [DTSemNetRegressor(max_iter=3, monotonic_cst={"x0": 1})]
 )
 def test_scikit_learn_check_with_an_option(estimator, check):
     check(estimator)
