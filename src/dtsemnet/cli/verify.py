@@ -308,7 +308,7 @@ def _figures(model: Path, report: Report, names: Sequence[str] | None) -> dict[s
 
 
 def _show(model: Path, report: Report, names: Sequence[str] | None) -> None:
-    from dtsemnet.verify.proof.wording import end_text
+    from dtsemnet.verify.proof.wording import end_text, share_text
 
     say(f"{model}: {report.leaves}")
     if report.leaves.unreachable:
@@ -325,7 +325,7 @@ def _show(model: Path, report: Report, names: Sequence[str] | None) -> None:
         words = {"reachable": "yes", "unreachable": "never, proved"}
         verdicts = [[str(name), words.get(status, status)] for name, status in report.classes.items()]
         rows = [[*verdict, *ends[:2]] for verdict, ends in zip(verdicts, ends_of_outputs)]
-        columns(["class", "can come out", "probability from", "to"], rows)
+        columns(["class", "can come out", f"{share_text(report.model)} from", "to"], rows)
     else:
         rows = [[name, *ends] for name, ends in zip(_names(report, names), ends_of_outputs)]
         columns(["output", "least", "largest", "never below", "never above"], rows)

@@ -14,7 +14,7 @@ from dtsemnet.arrays import Array
 from dtsemnet.tree import Model
 from dtsemnet.tree.wording import number_text, outward_text
 
-__all__ = ["end_text", "row_text", "value_text"]
+__all__ = ["end_text", "row_text", "share_text", "value_text"]
 
 DIGITS = 6
 
@@ -49,3 +49,8 @@ def row_text(model: Model, row: Array) -> str:
     """Write a row with the names of its columns."""
     pairs = zip(model.encoder.columns, row.tolist())
     return ", ".join(f"{column.name} = {value_text(value)}" for column, value in pairs)
+
+
+def share_text(model: Model) -> str:
+    """What a leaf holds for each class; it is what `predict_proba` says, unless that weighs it by margins."""
+    return "probability" if model.probability is None else "share in the leaf"

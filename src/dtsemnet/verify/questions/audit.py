@@ -24,7 +24,7 @@ from dtsemnet.verify.proof.encoded_domain import EncodedDomain, column_number, t
 from dtsemnet.verify.proof.exploration import Exploration, LeafStatus, Reachability, Verdict, explore
 from dtsemnet.verify.proof.file import save_proof
 from dtsemnet.verify.proof.readings import Reading
-from dtsemnet.verify.proof.wording import end_text, row_text, value_text
+from dtsemnet.verify.proof.wording import end_text, row_text, share_text, value_text
 from dtsemnet.verify.questions.independent import Flips, find_flips, independent
 from dtsemnet.verify.questions.monotone import monotone
 from dtsemnet.verify.questions.output_bounds import OutputBounds, output_bounds
@@ -100,7 +100,7 @@ class Report:
             parts += ["", "## Classes", "", "| class | can come out |", "|---|---|"]
             words = {"reachable": "yes", "unreachable": "never, proved"}
             parts += [f"| {name} | {words.get(status, status)} |" for name, status in self.classes.items()]
-        title = f"{_share(model)} of class" if model.is_classifier else "output"
+        title = f"{share_text(model)} of class" if model.is_classifier else "output"
         parts += ["", "## Outputs", ""]
         if model.probability is not None:
             parts += ["`predict_proba` weighs the shares of leaves by margins, so it may lie outside these ends.", ""]
@@ -245,7 +245,7 @@ def _never(explored: Exploration, domain: Domain, label: Any) -> Statement:
 
 def _monotone(model: Model, domain: Domain, name: Name, output: Any, time_limit: float | None) -> Statement:
     answer = monotone(model, name, domain, output=output, time_limit=time_limit)
-    what = "the output" if model.class_names is None else f"the {_share(model)} of {output!r}"
+    what = "the output" if model.class_names is None else f"the {share_text(model)} of {output!r}"
     if answer.low is not None and answer.high is not None:
         j = column_number(model, name)
         more = f"{value_text(answer.high[j])} in {model.encoder.columns[j].name}"
@@ -255,11 +255,6 @@ def _monotone(model: Model, domain: Domain, name: Name, output: Any, time_limit:
     else:
         shown_by = f"a fall by {end_text(answer.margin, up=True)} is not ruled out"
     return Statement(f"raising {name} never lowers {what}", answer.status, shown_by, answer.evidence)
-
-
-def _share(model: Model) -> str:
-    """What a leaf holds for each class; it is what `predict_proba` says, unless that weighs it by margins."""
-    return "probability" if model.probability is None else "share in the leaf"
 
 
 def _change(given: Any) -> dict[Name, float | None]:
