@@ -311,6 +311,10 @@ class Loop:
     def __init__(self, document: dict[str, Any]) -> None:
         system, claim, self.document = document["system"], document["claim"], document
         self.model, self.steps_taken = Model(document["model"]), 0
+        are_lists = all(
+            type(system[name]) is list for name in ("states", "disturbance", "formulas", "next", "observation")
+        )
+        require(are_lists, "a system must have lists of states, disturbances and formulas")
         self.n, n_actions = len(system["states"]), integer(system["n_actions"], 1, 10**4)
         self.disturbance = [tuple(doubles(pair, 2)) for pair in system["disturbance"]]
         require(all(low <= high for low, high in self.disturbance), "a disturbance must have a low and a high end")
@@ -723,6 +727,7 @@ class Loop:
         """Replay a trace in doubles, and check that it breaks the claim."""
         trace = self.document["trace"]
         x, inputs = doubles(trace["state"], self.n), trace["disturbances"]
+        require(type(inputs) is list, "disturbances must be a list")
         require(self.initial is not None and self.initial.contains(x), "the trace starts outside the set", Unproved)
         for time in range(self.steps + 1):
             if self.safe is not None and not self.safe.contains(x):

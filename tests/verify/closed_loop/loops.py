@@ -88,11 +88,11 @@ def _policy(rng, draw, n):
 
 
 def random_goal(loop: Loop, seed: int) -> dict[str, tuple[float, float]]:
-    """A box around the last state of a trace, or around the middle of what many traces reach."""
+    """A box around the last states of some traces, or around the middle of them."""
     rng = np.random.default_rng(seed)
     ends = [loop.system.simulate(loop.policy, *random_trace(loop, rng)).states[-1] for _ in range(20)]
     low, high = np.min(ends, axis=0), np.max(ends, axis=0)
-    room = float(rng.choice([0.1, 0.5, 1.0])) * (high - low) + float(rng.choice([0.01, 0.25]))
+    room = float(rng.choice([-0.4, -0.2, 0.1, 0.5])) * (high - low) + float(rng.choice([0.001, 0.1]))
     box = zip((low - room).tolist(), (high + room).tolist())
     return dict(zip(loop.initial, box))
 

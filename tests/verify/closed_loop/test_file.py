@@ -82,13 +82,16 @@ def test_lines_hold_around_curves_as_found_and_not_if_they_are_moved_in() -> Non
                 assert not dtsemnet_check_loop.line_holds(function, low, high, *inner)
 
 
-def test_a_policy_that_sees_the_disturbance_is_refused(tmp_path: Path) -> None:
+def test_a_policy_that_sees_the_disturbance_is_refused_and_a_text_in_place_of_a_list(tmp_path: Path) -> None:
     go = Tree(Topology.complete(1), [[1.0]], [-9.0], [[1, 0], [0, 1]], class_names=["go", "stop"])
     actions, wind = {"go": 0.25, "stop": 0.0}, {"w": (-0.1, 0.1)}
     system = System(lambda x, u, w: [0.5 * x[0] + u[0] + w[0]], ["x"], actions=actions, disturbance=wind)
     path = stays_safe(go, system, {"x": (0, 1)}, {"x": (-1, 2)}, 3).save_proof(tmp_path / "loop.json")
     document = json.loads(path.read_text("utf-8"))
     assert verdict(document) == 0
+    document["system"]["states"] = "x"
+    assert verdict(document) == 2
+    document["system"]["states"] = ["x"]
     formulas = document["system"]["formulas"]
     formulas[document["system"]["observation"][0]] = ["float64", formulas.index(["disturbance", 0])]
     assert verdict(document) == 2

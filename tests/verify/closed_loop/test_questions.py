@@ -78,7 +78,10 @@ def test_five_hundred_random_loops(kind: str, record_property: Any) -> None:
 def judge_goals(seed: int, kind: str = "affine") -> list[str]:
     """Ask whether a random loop reaches a goal and whether it returns, and hold the answers against traces."""
     loop, calm = random_loop(seed, kind), random_loop(seed, kind, shrink=0.4)
-    box, region = random_goal(loop, seed), dict.fromkeys(calm.initial, (-1.0, 1.0))
+    box, region = (
+        random_goal(loop, seed),
+        dict.fromkeys(calm.initial, [(-1.0, 1.0), (-0.3, 0.3), (-0.1, 0.1)][seed % 3]),
+    )
     calm = calm._replace(initial=region)
     answers = {
         "reaches": (loop, reaches(loop.policy, loop.system, loop.initial, box, loop.steps, **QUICK), box, 0),
