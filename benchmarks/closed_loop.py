@@ -307,7 +307,8 @@ def table(about: dict[str, Any], records: list[dict[str, Any]]) -> str:
         f"Python {about['python']}, numpy {about['numpy']}, {about['processor']}, one thread.", "",
         'Policies are trees that imitate a rule, written in their files in `docs/models`; "by reward" is one that '
         "`dtsemnet rl train` trained. `check` is that of the library, `dtsemnet-check` is the checker without it.", "",
-        "| system | claim | answer | programs | branches | parts | s | check, s | dtsemnet-check, s | boxes: 1 | 16 each |",
+        "| system | claim | answer | programs | branches | parts | s | check, s | dtsemnet-check, s "
+        "| boxes: 1 | 16 per axis |",
         "|---|---|---|--:|--:|--:|--:|--:|--:|---|---|",
     ]  # fmt: skip
     for one in records:
