@@ -17,6 +17,7 @@ import numpy as np
 from dtsemnet.arrays import Array, Bools
 from dtsemnet.notebook import markdown
 from dtsemnet.tree import Model
+from dtsemnet.tree._validate import not_negative
 from dtsemnet.tree.wording import number_text
 from dtsemnet.verify.proof.claims import Evidence, claims_about_leaves
 from dtsemnet.verify.proof.domain import Domain, Name
@@ -190,6 +191,7 @@ def audit(
     model = Model.of(tree)
     if output is None:
         output = 0 if model.class_names is None else model.class_names[-1]
+    distances = [not_negative("epsilon", distance) for distance in epsilon]
     progress = progress or (lambda *_: None)
     explored = explore(model, domain, time_limit=time_limit, progress=_on("deciding leaves", progress))
     changes = [_change(given) for given in independent_of]
@@ -201,15 +203,15 @@ def audit(
         progress(k, len(ask), "proving statements")
         statements.append(question())
     certified, flips, n_outside = [], [], 0
-    if X is not None and (len(epsilon) or changes):
+    if X is not None and (distances or changes):
         rows, inside = _rows_inside(explored.encoded, X)
         classes = None if y is None else np.asarray(y)[inside]
         n_outside = int((~inside).sum())
         if not len(rows):
             raise ValueError("X has no row that lies in the domain; widen the domain, or leave out X.")
         options: dict[str, Any] = {"y": classes, "domain": domain, "time_limit": time_limit}
-        for distance in epsilon:
-            shown = _on(f"certifying rows within {value_text(float(distance))}", progress)
+        for distance in distances:
+            shown = _on(f"certifying rows within {value_text(distance)}", progress)
             certified.append(certify(model, rows, distance, norm, **options, progress=shown))
         for change in changes:
             shown = _on("asking which rows would flip", progress)
