@@ -235,6 +235,17 @@ def test_a_table_of_another_width_is_told_the_first_columns(n_features, named):
         Tree(Topology([]), np.empty((0, n_features)), [], [[1.0]]).apply([[0.0]])
 
 
+def test_a_table_with_its_columns_in_another_order_is_refused():
+    import pandas as pd
+
+    tree = stump(feature_names=["a", "b"])
+    frame = pd.DataFrame({"b": [0.0, 4.0], "a": [0.0, 0.0]})
+    with pytest.raises(ValueError, match="in another order"):
+        tree.predict(frame)
+    assert_array_equal(tree.predict(frame[["a", "b"]]), tree.predict(frame[["a", "b"]].to_numpy()))
+    assert len(tree.apply(frame.rename(columns={"b": "first", "a": "second"}))) == 2  # other names: by position
+
+
 def test_sparse_matrices_are_refused_with_the_way_out():
     from scipy.sparse import csr_matrix
 

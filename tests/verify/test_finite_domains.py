@@ -25,6 +25,7 @@ from dtsemnet.verify import (
 from dtsemnet.verify.proof import decision
 from dtsemnet.verify.proof.binding import bind
 from verify.finite import Case, finite_case, finite_tree
+from verify.tally import is_cheapest, is_close
 
 SEEDS = [range(40), pytest.param(range(40, 600), marks=pytest.mark.slow)]
 LISTING = [True, False]
@@ -62,8 +63,9 @@ def distances(case: Case, row: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("seeds", SEEDS)
 @pytest.mark.parametrize("lists", LISTING)
-def test_leaves_and_classes(seeds, lists):
+def test_leaves_and_classes(seeds, lists, tally):
     for seed in seeds:
+        tally.next_tree()
         case = finite_case(seed)
         seen = set(case.model.apply(case.rows).tolist())
         with listing(lists):
@@ -73,20 +75,24 @@ def test_leaves_and_classes(seeds, lists):
             assert set(found.reachable) <= seen, seed
             assert not (lists and found.undecided), seed
             assert all(case.holds(found.verdicts[leaf].witness) for leaf in found.reachable), seed
+            for leaf in range(len(found.verdicts)):
+                tally("reachable_leaves", leaf not in found.undecided)
             classes = set(case.model.predict(case.rows).tolist())
             for name, verdict in possible_classes(case.model, case.domain).items():
                 answer = never(case.model, case.domain, name)
                 assert answer.status == {"reachable": "no", "unreachable": "yes"}.get(verdict.status, "undecided"), seed
                 assert (answer.status == "yes") <= (name not in classes), seed
                 assert (answer.status == "no") <= (name in classes), seed
+                tally("never, possible_classes", answer.status != "undecided")
             pruned = prune_unreachable(case.model, case.domain)
             assert (pruned.predict(case.rows) == case.model.predict(case.rows)).all(), seed
 
 
 @pytest.mark.parametrize("seeds", SEEDS)
 @pytest.mark.parametrize("lists", LISTING)
-def test_output_bounds(seeds, lists):
+def test_output_bounds(seeds, lists, tally):
     for seed in seeds:
+        tally.next_tree()
         case = finite_case(seed, ["constant", "linear"][seed % 2])
         answers = outputs(case)
         with listing(lists):
@@ -97,14 +103,16 @@ def test_output_bounds(seeds, lists):
             for end in (found.minimum, found.maximum):
                 assert end.point is None or case.holds(end.point), seed
                 assert end.point is None or case.model.predict(end.point[None])[0] == end.attained, seed
+                tally("output_bounds", is_close(end.certified, end.attained))
             if lists:
                 assert (found.minimum.certified, found.maximum.certified) == (least, most), seed
 
 
 @pytest.mark.parametrize("seeds", SEEDS)
 @pytest.mark.parametrize("lists", LISTING)
-def test_robustness_and_certified_rows(seeds, lists):
+def test_robustness_and_certified_rows(seeds, lists, tally):
     for seed in seeds:
+        tally.next_tree()
         case = finite_case(seed)
         rng = np.random.default_rng(seed)
         row = case.rows[rng.integers(len(case.rows))]
@@ -120,11 +128,13 @@ def test_robustness_and_certified_rows(seeds, lists):
             assert found.point is None or case.holds(found.point), seed
             assert found.point is None or case.model.predict(found.point[None])[0] == found.other != label, seed
             assert found.upper >= radius * (1 - 1e-12), seed
+            tally("robustness", is_close(found.lower, found.upper))
             if lists:
                 assert found.upper <= radius * (1 + 1e-9), seed
             for epsilon in (0.5, 1.0, 2.5):
                 outcome = certify(case.model, row[None], epsilon, norm, domain=case.domain)
                 status = outcome.status[0]
+                tally("certify", status != "undecided")
                 assert (status == "certified") <= (radius > epsilon), seed
                 assert (status == "broken") <= (radius <= epsilon * (1 + 1e-12)), seed
                 assert status != "broken" or case.holds(outcome.points[0]), seed
@@ -134,8 +144,9 @@ def test_robustness_and_certified_rows(seeds, lists):
 
 @pytest.mark.parametrize("seeds", SEEDS)
 @pytest.mark.parametrize("lists", LISTING)
-def test_counterfactuals(seeds, lists):
+def test_counterfactuals(seeds, lists, tally):
     for seed in seeds:
+        tally.next_tree()
         case = finite_case(seed)
         rng = np.random.default_rng(seed)
         row = case.rows[rng.integers(len(case.rows))]
@@ -151,6 +162,7 @@ def test_counterfactuals(seeds, lists):
                 found = counterfactual(case.model, row, target, domain=case.domain, cost=price, n=2)
             best = cost[possible & (predicted == target)].min(initial=np.inf)
             assert min(found.lower, found[0].lower if found else np.inf) <= best, seed
+            tally("counterfactual", is_cheapest(found))
             for answer in found:
                 assert case.holds(answer.point), seed
                 assert case.model.predict(answer.point[None])[0] == target, seed
@@ -164,8 +176,9 @@ def test_counterfactuals(seeds, lists):
 
 @pytest.mark.parametrize("seeds", SEEDS)
 @pytest.mark.parametrize("lists", LISTING)
-def test_equivalence(seeds, lists):
+def test_equivalence(seeds, lists, tally):
     for seed in seeds:
+        tally.next_tree()
         case = finite_case(seed, ["class", "constant", "linear"][seed % 3])
         rng = np.random.default_rng(seed)
         old = case.model.tree
@@ -177,6 +190,7 @@ def test_equivalence(seeds, lists):
         differs = case.model.predict(case.rows) != other.predict(case.rows)
         with listing(lists):
             answer = equivalent(case.model, other, case.domain)
+        tally("equivalent", answer.status != "undecided")
         assert (answer.status == "yes") <= (not differs.any()), seed
         assert (answer.status == "no") <= bool(differs.any()), seed
         assert answer.witness is None or case.holds(answer.witness), seed
@@ -185,8 +199,9 @@ def test_equivalence(seeds, lists):
 
 @pytest.mark.parametrize("seeds", SEEDS)
 @pytest.mark.parametrize("lists", LISTING)
-def test_monotone(seeds, lists):
+def test_monotone(seeds, lists, tally):
     for seed in seeds:
+        tally.next_tree()
         case = finite_case(seed, ["class", "constant", "linear"][seed % 3])
         answers = outputs(case)[:, 0]
         output = case.model.class_names[0] if case.model.is_classifier else 0
@@ -201,6 +216,7 @@ def test_monotone(seeds, lists):
                 falls |= any(answers[k] < answers[i] for k in higher)
             with listing(lists):
                 found = monotone(case.model, j, case.domain, output=output)
+            tally("monotone", found.status != "undecided")
             assert (found.status == "yes") <= (not falls), (seed, j)
             assert (found.status == "no") <= falls, (seed, j)
             if found.status == "no":

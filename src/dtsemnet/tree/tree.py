@@ -389,6 +389,13 @@ class Tree(_validate.Value):
                 f"X has {rows.shape[1]} columns, but this tree reads {self.n_features}; "
                 f"pass the columns {columns} in that order."
             )
+        if rows is not X and self.feature_names is not None:
+            names = [str(name) for name in getattr(X, "columns", self.feature_names)]
+            if names != list(self.feature_names) and sorted(names) == sorted(self.feature_names):
+                raise ValueError(
+                    "X has the columns of this tree in another order, and a Tree reads them by position; "
+                    "pass X[list(tree.feature_names)]."
+                )
         if rows.dtype.kind not in "fiub":
             raise ValueError(
                 f"X must hold numbers, got dtype {rows.dtype}; convert it, or use a Model with an encoder."

@@ -14,6 +14,7 @@ from dtsemnet.tree import Model, Topology, Tree
 from dtsemnet.verify import Domain
 from dtsemnet.verify.closed_loop import System, reaches, returns, stays_safe
 from verify.closed_loop.loops import exact_states, random_goal, random_loop, random_trace
+from verify.tally import Tally
 
 QUICK: dict[str, Any] = {"max_parts": 4, "time_limit": 20.0}
 SEEDS = st.integers(0, 10**6)
@@ -66,13 +67,14 @@ def test_no_trace_breaks_what_is_proved_and_traces_that_break_a_claim_replay(kin
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["affine", "curved"])
-def test_five_hundred_random_loops(kind: str, record_property: Any) -> None:
+def test_five_hundred_random_loops(kind: str, tally: Tally) -> None:
     statuses = [judge(seed, kind) for seed in range(500)]
     counts = {status: statuses.count(status) for status in ("yes", "no", "undecided")}
     assert min(counts["yes"], counts["no"]) > 100, counts
     assert counts["undecided"] <= 25, counts
-    for status, count in counts.items():
-        record_property(status, count)
+    for status in statuses:
+        tally.next_tree()
+        tally("stays_safe", status != "undecided")
 
 
 def judge_goals(seed: int, kind: str = "affine") -> list[str]:
@@ -110,11 +112,14 @@ def test_goals_and_returns_hold_on_traces(kind: str, seed: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["affine", "curved"])
-def test_goals_and_returns_of_five_hundred_random_loops(kind: str, record_property: Any) -> None:
-    statuses = Counter(status for seed in range(500) for status in judge_goals(seed, kind))
+def test_goals_and_returns_of_five_hundred_random_loops(kind: str, tally: Tally) -> None:
+    answers = [judge_goals(seed, kind) for seed in range(500)]
+    statuses = Counter(status for pair in answers for status in pair)
     assert min(statuses[f"{name}: {status}"] for name in ("reaches", "returns") for status in ("yes", "no")) > 20
-    for status, count in statuses.items():
-        record_property(status, count)
+    for pair in answers:
+        tally.next_tree()
+        for name, _, status in (answer.partition(": ") for answer in pair):
+            tally(name, status != "undecided")
 
 
 @settings(max_examples=25, deadline=None)

@@ -14,6 +14,7 @@ from dtsemnet.tree import Topology, Tree
 from dtsemnet.verify import Domain, counterfactual, reachable_leaves
 from strategies import eighths, make_model, trees
 from verify.oracle import N_TREES, box, grid, hard_trees, is_satisfiable, law, leaf_terms, number, optimum, variables
+from verify.tally import is_cheapest
 
 classifiers = st.tuples(trees(kind="class", n_features=2, max_splits=6), eighths((2,), limit=16))
 
@@ -49,7 +50,7 @@ def exact_cost(tree, x, name):
 
 
 @pytest.mark.parametrize("n", N_TREES)
-def test_cost_is_the_exact_optimum(n):
+def test_cost_is_the_exact_optimum(n, tally):
     hard = [{"case": (tree, np.array(x))} for tree in hard_trees("class") for x in ([0.0, 0.0], [1.0, -0.5])]
     cases = st.integers(2, 4).flatmap(
         lambda d: st.tuples(trees(kind="class", n_features=d, max_splits=5), eighths((d,), limit=16))
@@ -57,10 +58,12 @@ def test_cost_is_the_exact_optimum(n):
 
     @law(n, *hard, case=cases)
     def agrees(case):
+        tally.next_tree()
         tree, x = case
         thin = reachable_leaves(tree, Domain(-2, 2)).undecided
         for name in tree.class_names:
             exact, found = exact_cost(tree, x, name), counterfactual(tree, x, name, domain=Domain(-2, 2))
+            tally("counterfactual", is_cheapest(found))
             assert all(tree.predict(answer.point[None])[0] == name for answer in found)
             if exact is not None and found:
                 assert found[0].lower <= float(exact) * (1 + 1e-12)

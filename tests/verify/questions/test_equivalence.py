@@ -64,7 +64,7 @@ def exact_disagreements(a, b, tolerance):
 
 
 @pytest.mark.parametrize("n", N_TREES)
-def test_difference_is_that_of_exact_arithmetic(n):
+def test_difference_is_that_of_exact_arithmetic(n, tally):
     hard = [{"case": (one, other), "tolerance": 0.5} for one, other in itertools.pairwise(hard_trees("linear"))]
     hard += [{"case": (one, other), "tolerance": 0.0} for one, other in itertools.pairwise(hard_trees("class"))]
     cases = st.tuples(st.integers(2, 4), st.sampled_from(["class", "constant", "linear", "guard"])).flatmap(
@@ -73,6 +73,7 @@ def test_difference_is_that_of_exact_arithmetic(n):
 
     @law(n, *hard, case=cases, tolerance=st.sampled_from([0.0, 0.5]))
     def agrees(case, tolerance):
+        tally.next_tree()
         a, b = (plain(tree) for tree in case)
         found, exact = difference(a, b, BOX, tolerance=tolerance), exact_disagreements(a, b, tolerance)
         told = {(region.leaf_a, region.leaf_b) for region in found.regions}
@@ -83,6 +84,7 @@ def test_difference_is_that_of_exact_arithmetic(n):
                 region.leaf_b,
             )
         status = equivalent(a, b, BOX, tolerance=tolerance).status
+        tally("equivalent, difference", status != "undecided")
         assert status == ("no" if told else "undecided" if found.undecided else "yes")
 
     agrees()

@@ -57,7 +57,7 @@ def answers(case, rows):
 
 @pytest.mark.parametrize("seeds", [range(10), pytest.param(range(10, 600), marks=pytest.mark.slow)])
 @pytest.mark.parametrize("lists", LISTING)
-def test_agrees_with_all_pairs_of_a_finite_domain(seeds, lists, record_property):
+def test_agrees_with_all_pairs_of_a_finite_domain(seeds, lists, record_property, tally):
     outcomes = Counter()
     for seed in seeds:
         case = finite_case(seed, ["class", "constant", "linear"][seed % 3], max_rows=60)
@@ -74,6 +74,8 @@ def test_agrees_with_all_pairs_of_a_finite_domain(seeds, lists, record_property)
         with listing(lists):
             found = independent(case.model, names, case.domain, **options)
             table = find_flips(case.model, case.rows, names, case.domain, **options)
+        tally.next_tree()
+        tally("independent", found.status != "undecided")
         outcomes[f"{'depends' if flips.any() else 'is independent'}: {found.status}"] += 1
         assert (found.status == "yes") <= (not flips.any()), seed
         assert (found.status == "no") <= bool(flips.any()), seed
@@ -87,6 +89,7 @@ def test_agrees_with_all_pairs_of_a_finite_domain(seeds, lists, record_property)
         assert all(proof.check() for proof in found.proofs), seed
         for i, status in enumerate(table.status):
             outcomes[f"row {'flips' if flips[i] else 'keeps'}: {status}"] += 1
+            tally("find_flips", status != "undecided")
             assert (status == "flips") <= flips[i], seed
             assert (status == "keeps") <= (not flips[i]), seed
             if status == "flips":
@@ -130,7 +133,7 @@ small_trees = st.integers(2, 4).flatmap(
 
 
 @pytest.mark.parametrize("n", N_TREES)
-def test_agrees_with_exact_arithmetic(n, record_property):
+def test_agrees_with_exact_arithmetic(n, record_property, tally):
     hard = [
         {"tree": tree, "j": j, "by": by, "tolerance": 0.0}
         for kind in ("class", "linear") for tree in hard_trees(kind) for j in (0, 1) for by in (None, 0.25)
@@ -147,6 +150,8 @@ def test_agrees_with_exact_arithmetic(n, record_property):
     )
     def agrees(tree, j, by, tolerance):
         found = independent(tree, j, BOX, by=by, tolerance=tolerance)
+        tally.next_tree()
+        tally("independent", found.status != "undecided")
         surely = differs_exactly(tree, j, by, tolerance, inside=True)
         possibly = surely or differs_exactly(tree, j, by, tolerance, inside=False)
         word = "depends" if surely else "at its edges" if possibly else "is independent"

@@ -12,6 +12,7 @@ from dtsemnet.tree import Column, Encoder, Model, Topology, Tree
 from dtsemnet.verify import Domain, largest_jump, reachable_leaves
 from strategies import make_model, trees
 from verify.oracle import N_TREES, affine, answer, box, hard_trees, is_satisfiable, law, leaf_terms, optimum, variables
+from verify.tally import is_close
 
 small_trees = st.integers(2, 4).flatmap(
     lambda d: st.sampled_from(["constant", "linear", "guard", "multi-output"]).flatmap(
@@ -47,13 +48,15 @@ def exact_jump(tree, o=0, rounded=()):
 
 
 @pytest.mark.parametrize("n", N_TREES)
-def test_jump_is_the_exact_optimum(n):
+def test_jump_is_the_exact_optimum(n, tally):
     @law(n, *({"tree": tree} for kind in ("constant", "linear") for tree in hard_trees(kind)), tree=small_trees)
     def agrees(tree):
         leaves = reachable_leaves(tree, Domain(-1.0, 1.0))
         assert all(tree.apply(leaves.verdicts[leaf].witness[None])[0] == leaf for leaf in leaves.reachable)
         found, exact = largest_jump(tree, Domain(-1.0, 1.0)), exact_jump(tree, rounded=leaves.reachable)
         assert found.lower <= exact
+        tally.next_tree()
+        tally("largest_jump", is_close(found.lower, found.upper))
         assert exact_jump(tree) <= found.upper
         if not leaves.undecided and exact == exact_jump(tree):  # thinner than rounding: counts in upper alone
             assert found.upper - found.lower <= 1e-9

@@ -48,7 +48,7 @@ def only_rounding_reaches(tree):
 
 
 @pytest.mark.parametrize("n", N_TREES)
-def test_agrees_with_exact_arithmetic(n, record_property):
+def test_agrees_with_exact_arithmetic(n, record_property, tally):
     hard = [{"tree": tree, "j": j} for kind in ("class", "linear") for tree in hard_trees(kind) for j in (0, 1)]
 
     outcomes = Counter()
@@ -58,6 +58,9 @@ def test_agrees_with_exact_arithmetic(n, record_property):
         fall = exact_fall(tree, j)
         output = tree.class_names[0] if tree.is_classifier else 0
         found, nearly = (monotone(tree, j, BOX, output=output, tolerance=tolerance) for tolerance in (0.0, 1e-9))
+        tally.next_tree()
+        tally("monotone", found.status != "undecided")
+        tally("monotone, tolerance 1e-9", nearly.status != "undecided")
         falls = "falls" if fall > 1e-8 else "falls by less than a tolerance" if fall > 0 else "never falls"
         relaxed = ", rounding alone reaches a leaf" if fall <= 0 and only_rounding_reaches(tree) else ""
         outcomes[f"{falls}{relaxed}: {found.status}, with a tolerance {nearly.status}"] += 1

@@ -11,6 +11,7 @@ from dtsemnet.tree import Topology, Tree
 from dtsemnet.verify import Domain, lipschitz, output_bounds, reachable_leaves
 from strategies import make_model, trees
 from verify.oracle import N_TREES, affine, box, grid, hard_trees, is_satisfiable, law, leaf_terms, optimum, variables
+from verify.tally import is_close
 
 small_trees = st.integers(2, 4).flatmap(
     lambda d: st.sampled_from(["constant", "linear", "guard", "multi-output"]).flatmap(
@@ -33,9 +34,10 @@ def exact_minimum(tree, o, sign):
 
 
 @pytest.mark.parametrize("n", N_TREES)
-def test_bounds_are_the_exact_optima(n):
+def test_bounds_are_the_exact_optima(n, tally):
     @law(n, *({"tree": tree} for kind in ("constant", "linear") for tree in hard_trees(kind)), tree=small_trees)
     def agrees(tree):
+        tally.next_tree()
         thin = reachable_leaves(tree, Domain(-1.0, 1.0)).undecided
         for found in output_bounds(tree, Domain(-1.0, 1.0)):
             for end, sign in ((found.minimum, 1.0), (found.maximum, -1.0)):
@@ -45,15 +47,18 @@ def test_bounds_are_the_exact_optima(n):
                 # A leaf thinner than rounding counts for what is certified though no point may be found in it.
                 assert thin or sign * end.certified >= exact - 1e-9
                 assert tree.predict(end.point[None]).reshape(-1)[found.output] == end.attained
+                tally("output_bounds", is_close(end.certified, end.attained))
 
     agrees()
 
 
 @pytest.mark.parametrize("n", N_TREES)
-def test_constants_of_change_are_the_dual_norms(n):
+def test_constants_of_change_are_the_dual_norms(n, tally):
     @law(n, tree=st.integers(2, 4).flatmap(lambda d: trees(kind="linear", n_features=d, max_splits=4)))
     def agrees(tree):
+        tally.next_tree()
         for norm, order in (("inf", 1), (1, np.inf), (2, 2)):  # the order of the dual norm
+            tally("lipschitz", True)
             exact = np.linalg.norm(tree.coef[:, 0], order, axis=1)
             found = lipschitz(tree, norm)[:, 0]
             assert (exact <= found).all()

@@ -18,13 +18,15 @@ classifiers = st.integers(2, 4).flatmap(lambda d: trees(kind="class", n_features
 
 
 @pytest.mark.parametrize("n", N_TREES)
-def test_agrees_with_exact_arithmetic(n):
+def test_agrees_with_exact_arithmetic(n, tally):
     @law(n, *({"tree": tree} for tree in hard_trees("constant")), tree=small_trees)
     def agrees(tree):
         found = reachable_leaves(tree, Domain(-2.0, 2.0))
         x = variables(tree)
         assert found.check()
+        tally.next_tree()
         for leaf, verdict in enumerate(found.verdicts):
+            tally("reachable_leaves", verdict.status != "undecided")
             if verdict.status == "reachable":
                 assert_array_equal(tree.apply(verdict.witness[None]), [leaf])
                 assert (np.abs(verdict.witness) <= 2).all()
@@ -35,7 +37,7 @@ def test_agrees_with_exact_arithmetic(n):
 
 
 @pytest.mark.parametrize("n", N_TREES)
-def test_classes_that_may_occur_are_those_of_exact_arithmetic(n):
+def test_classes_that_may_occur_are_those_of_exact_arithmetic(n, tally):
     @law(n, *({"tree": tree} for tree in hard_trees("class")), tree=classifiers)
     def agrees(tree):
         x, domain = variables(tree), Domain(-2.0, 2.0, A=np.ones((1, tree.n_features)), b=[1.0])
@@ -45,8 +47,10 @@ def test_classes_that_may_occur_are_those_of_exact_arithmetic(n):
             for leaf in range(tree.n_leaves)
             if is_satisfiable(inside + leaf_terms(tree, leaf, x, inside=True))
         }
+        tally.next_tree()
         for name, verdict in possible_classes(tree, domain).items():
             answer = never(tree, domain, name)
+            tally("never, possible_classes", answer.status != "undecided")
             assert (answer.status == "yes") == (verdict.status == "unreachable")
             assert all(proof.check() for proof in answer.proofs)
             if name in open_:

@@ -13,6 +13,7 @@ from dtsemnet.tree import Topology, Tree
 from dtsemnet.verify import Domain, certify, counterfactual, robustness
 from strategies import eighths, make_model, trees
 from verify.oracle import N_TREES, grid, hard_trees, is_satisfiable, law, leaf_terms, number, optimum, variables
+from verify.tally import is_close
 
 classifiers = st.integers(2, 4).flatmap(
     lambda d: st.tuples(trees(kind="class", n_features=d, max_splits=6), eighths((d,), limit=8))
@@ -37,7 +38,7 @@ def exact_radius(tree, x, norm):
 
 
 @pytest.mark.parametrize("n", N_TREES)
-def test_radius_is_the_exact_optimum(n):
+def test_radius_is_the_exact_optimum(n, tally):
     hard = [
         {"case": (tree, np.array(x)), "norm": "inf"} for tree in hard_trees("class") for x in ([0.0, 0.0], [1.0, -0.5])
     ]
@@ -47,6 +48,8 @@ def test_radius_is_the_exact_optimum(n):
         tree, x = case
         found, exact = robustness(tree, x, norm), exact_radius(tree, x, norm)
         assert found.lower <= found.upper
+        tally.next_tree()
+        tally("robustness", is_close(found.lower, found.upper))
         if found.point is not None:
             assert tree.predict(found.point[None])[0] == found.other != found.label
             assert np.linalg.norm(found.point - x, ORDER[norm]) <= found.upper * (1 + 1e-12)
@@ -58,6 +61,7 @@ def test_radius_is_the_exact_optimum(n):
         for epsilon, status in ((0.99 * float(exact) - 1e-6, "certified"), (1.01 * found.upper + 1e-6, "broken")):
             if np.isfinite(epsilon) and epsilon >= 0:
                 assert certify(tree, x[None], epsilon, norm).status[0] == status
+                tally("certify", True)
 
     agrees()
 
@@ -99,6 +103,35 @@ def test_bounds_spare_most_programs():
     found = robustness(tree, rng.normal(size=16))
     assert found.n_programs < found.n_leaves / 4
     assert found.upper - found.lower < 1e-9
+
+
+def integer_case(seed, d):
+    rng = np.random.default_rng(seed)
+    value = np.eye(2)[rng.integers(0, 2, 16)]
+    tree = Tree(Topology.complete(4), rng.normal(size=(15, d)), rng.normal(size=15) * 3, value, class_names=["a", "b"])
+    return tree, np.round(rng.uniform(-2, 2, d))
+
+
+@pytest.mark.parametrize("norm", ["inf", 1])
+def test_radius_of_integers_is_that_of_all_rows(norm):
+    X = np.stack(np.meshgrid(*[np.arange(-3.0, 4.0)] * 5), axis=-1).reshape(-1, 5)
+    for seed in range(8):
+        tree, x = integer_case(seed, 5)
+        size = np.linalg.norm(X - x, ORDER[norm], axis=1)
+        radius = size[tree.predict(X) != tree.predict(x[None])[0]].min(initial=np.inf)
+        found = robustness(tree, x, norm, domain=Domain(-3, 3, integer=range(5)))
+        assert found.lower == found.upper == radius
+        if 0 < radius < np.inf:
+            for epsilon, status in ((radius, "broken"), (np.nextafter(radius, 0), "certified")):
+                assert certify(tree, x[None], epsilon, norm, domain=Domain(-3, 3, integer=range(5))).status[0] == status
+
+
+def test_radius_of_many_integers_is_found_and_proved():
+    for seed in range(4):
+        tree, x = integer_case(seed, 64)
+        found = robustness(tree, x, domain=Domain(-8, 8, integer=range(64)))
+        assert found.lower == found.upper == np.abs(found.point - x).max()
+        assert found.n_programs < 100
 
 
 def test_axis_aligned_radius_is_exact_to_the_last_double():

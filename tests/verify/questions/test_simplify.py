@@ -18,7 +18,7 @@ BOX = Domain(-1.0, 1.0)
 
 
 @pytest.mark.parametrize("n", N_TREES)
-def test_simplified_scores_move_by_the_bound_and_no_more(n):
+def test_simplified_scores_move_by_the_bound_and_no_more(n, tally):
     cases = st.integers(2, 4).flatmap(lambda d: trees(kind="constant", n_features=d, max_splits=4))
 
     @law(
@@ -29,6 +29,8 @@ def test_simplified_scores_move_by_the_bound_and_no_more(n):
     )
     def agrees(tree, tolerance):
         found, x = simplify(tree, tolerance, BOX), variables(tree)
+        tally.next_tree()
+        tally("simplify", True)
         for i, shift in enumerate(found.score_shift.tolist()):
             before = affine(tree.weight[i], tree.bias[i], x)
             after = affine(found.tree.weight[i], found.tree.bias[i], x)
@@ -56,8 +58,19 @@ def test_simplified_tree_stays_within_its_bounds(tree, tolerance):
 
 
 def test_bad_arguments_are_named():
-    with pytest.raises(ValueError, match="tolerance must lie"):
-        simplify(Tree(Topology([]), np.empty((0, 1)), [], [[0.0]]), 2.0, BOX)
+    leaf = Tree(Topology([]), np.empty((0, 1)), [], [[0.0]])
+    for tolerance in (2.0, -0.1, np.nan, "0.1"):
+        with pytest.raises(ValueError, match="tolerance must lie"):
+            simplify(leaf, tolerance, BOX)
+    with pytest.raises(ValueError, match="time_limit must be"):
+        simplify(leaf, 0.1, BOX, time_limit=-1.0)
+
+
+def test_without_time_the_bounds_are_the_same():
+    tree = Tree(Topology.complete(1), [[1.0, 0.001]], [-0.5], [[0.0], [1.0]])
+    part = Domain(0.0, 1.0, A=[[1.0, 1.0]], b=[1.5])
+    whole, quick = simplify(tree, 0.01, part), simplify(tree, 0.01, part, time_limit=0.0)
+    assert_array_equal(quick.score_shift, whole.score_shift)
 
 
 def test_a_simpler_model_keeps_margin_probabilities():

@@ -9,6 +9,10 @@ distance in rational arithmetic, and a point, which is moved inside the leaf and
 A column of categories has a *fee*, which any change of it costs. Features measure it from below: a change to another
 category moves two of them, by half the fee each, and one to or from a value that is all zeros moves one. Where a box
 leaves only one category, the fee is due or not, and is added exactly.
+
+Where all that moves are integers, distances are *whole*: every bound is rounded up to the next integer, and for the
+largest change a leaf is looked for in one cube after the other, of size 1, 2, 3, ... In a cube the point that lies
+deepest in the leaf has integers almost everywhere, whereas the nearest point of the linear program has them nowhere.
 """
 
 from __future__ import annotations
@@ -33,7 +37,7 @@ from dtsemnet.verify.proof.certificates import (
     round_down,
     round_up,
 )
-from dtsemnet.verify.proof.decision import is_small, neighbours_that_arrive, points_that_arrive
+from dtsemnet.verify.proof.decision import decide_polytope, is_small, neighbours_that_arrive, points_that_arrive
 from dtsemnet.verify.proof.encoded_domain import EncodedDomain, points_inwards
 from dtsemnet.verify.proof.linear_programs import Solution, contradiction, nearest
 from dtsemnet.verify.proof.regions import Cuts, Region, leaves_below
@@ -45,6 +49,7 @@ __all__ = [
 ]  # fmt: skip
 
 MAX_BOXES = 500
+MAX_CUBES = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +184,8 @@ def nearest_leaf(
     Any input within ``any_within`` ends the search. If the time is over, the bound is what is certified by then.
     """
     topology = cuts.tree.topology
-    near = _half_space_distances(cuts, distance)
+    near, in_integers = _half_space_distances(cuts, distance), _is_whole(cuts.encoded, distance)
+    near = np.ceil(near) if in_integers else near
     best, ticket = NearestPoint(upper=limit, deadline=deadline or Deadline(None)), count()
     heap: list[tuple[float, int, int, Region]] = [(0.0, next(ticket), 0 if topology.n_splits else -1, cuts.root())]
     certified = np.inf
@@ -205,6 +211,7 @@ def nearest_leaf(
                 certified = min(certified, least)
     if heap:
         certified = min(certified, heap[0][0])
+    certified = float(np.ceil(certified)) if in_integers else certified
     best.lower = min(certified, best.upper if best.row is not None else np.inf)
     return best
 
@@ -213,6 +220,9 @@ def try_leaf(cuts: Cuts, distance: Distance, region: Region, leaf: int, bound: f
     """Solve the programs of one leaf: return a certified bound of its distance, improve the best point."""
     encoded, least, todo = cuts.encoded, np.inf, [cuts.polytope(region)]
     whole, arrives = distance, cuts.arrives(range(leaf, leaf + 1))
+    in_integers = _is_whole(encoded, distance)
+    if in_integers and distance.norm == "inf":
+        return _try_cubes(cuts, distance, todo[0], leaf, bound, best)
     for _ in range(MAX_BOXES):
         if not todo:
             return least
@@ -234,6 +244,7 @@ def try_leaf(cuts: Cuts, distance: Distance, region: Region, leaf: int, bound: f
                 least = least if halves else min(least, bound)
             continue
         here = max(bound, _certify(distance, polytope, solution))
+        here = float(np.ceil(here)) if in_integers else here
         if here < best.upper:
             points = points_inwards(solution.point, polytope, distance.center)
             row = encoded.find_row(points, polytope, lambda row: encoded.leaf_of(row) == leaf)
@@ -250,6 +261,49 @@ def try_leaf(cuts: Cuts, distance: Distance, region: Region, leaf: int, bound: f
                 continue
         least = min(least, here)
     return bound
+
+
+def _is_whole(encoded: EncodedDomain, distance: Distance) -> bool:
+    """Whether all distances are integers, since nothing moves but integers, each in its own unit."""
+    moves = np.isfinite(distance.weight)
+    integers = {choice.part.start for choice in encoded.choices if choice.is_whole.all()}
+    return (
+        distance.norm != "2"
+        and not distance.fees
+        and not distance.extra
+        and set(np.flatnonzero(moves).tolist()) <= integers
+        and bool((distance.weight[moves] == 1).all() and (np.round(distance.center) == distance.center)[moves].all())
+    )
+
+
+def _try_cubes(
+    cuts: Cuts, distance: Distance, polytope: Polytope, leaf: int, bound: float, best: NearestPoint
+) -> float:
+    """Look for a leaf in cubes of integers around the center, from the first that the linear program allows."""
+    encoded, arrives, moves = cuts.encoded, cuts.arrives(range(leaf, leaf + 1)), np.isfinite(distance.weight)
+    best.n_programs += 1
+    solution = nearest(distance.center, distance.weight, distance.norm, polytope)
+    if solution is None and contradiction(polytope) is not None:
+        return np.inf
+    size = float(np.ceil(bound if solution is None else max(bound, _certify(distance, polytope, solution))))
+    for _ in range(MAX_CUBES):
+        if not size < best.upper or best.deadline.is_over:
+            break
+        reach = np.where(moves, size, np.inf)
+        ends = np.maximum(polytope.lower, distance.center - reach), np.minimum(polytope.upper, distance.center + reach)
+        box = encoded.tighten(*ends) if (ends[0] <= ends[1]).all() else None
+        if box is not None:
+            cube = polytope._replace(lower=box[0], upper=box[1])
+            found = decide_polytope(encoded, cube, arrives, lambda row: encoded.leaf_of(row) == leaf, best.deadline)
+            best.n_programs += found.n_programs
+            if found.witness is not None:
+                best.upper, best.row, best.leaf = distance.of(encoded.encode(found.witness)), found.witness, leaf
+            if found.status != "unreachable":
+                break
+            if (box[0] == polytope.lower).all() and (box[1] == polytope.upper).all():
+                return np.inf
+        size += 1.0
+    return size
 
 
 def _try_all(cuts: Cuts, distance: Distance, polytope: Polytope, Z: Floats, leaf: int, best: NearestPoint) -> float:

@@ -13,12 +13,15 @@ from typing import Any
 import numpy as np
 
 from dtsemnet.arrays import Bools, Floats
+from dtsemnet.names import shown
 from dtsemnet.notebook import Shown
 from dtsemnet.tree import Model, Tree
+from dtsemnet.tree._validate import real
 from dtsemnet.verify.proof.binding import bind
 from dtsemnet.verify.proof.domain import Domain
 from dtsemnet.verify.proof.encoded_domain import EncodedDomain
 from dtsemnet.verify.proof.regions import rounding_bound
+from dtsemnet.verify.proof.time_limits import Deadline
 
 __all__ = ["Simplified", "simplify"]
 
@@ -44,7 +47,7 @@ class Simplified(Shown):
         return np.asarray(((path >= 0) & (score <= self.score_shift[np.maximum(path, 0)])).any(axis=1))
 
 
-def simplify(tree: Any, tolerance: float, domain: Domain) -> Simplified:
+def simplify(tree: Any, tolerance: float, domain: Domain, *, time_limit: float | None = None) -> Simplified:
     """Drop weights that matter little on a domain.
 
     Parameters
@@ -54,6 +57,8 @@ def simplify(tree: Any, tolerance: float, domain: Domain) -> Simplified:
         Share by which a score may move, of half its range on the box of the domain; the same for outputs of linear
         leaves.
     domain : Domain
+    time_limit : float, optional
+        Seconds for the proof that linear constraints of the domain leave a row; without it the bounds hold, too.
 
     Returns
     -------
@@ -70,16 +75,17 @@ def simplify(tree: Any, tolerance: float, domain: Domain) -> Simplified:
     >>> simple.may_change([[0.5, 0.0, 0.0], [0.6, 1.0, 0.0]])
     array([ True, False])
     """
-    if not 0 <= tolerance < 1:
-        raise ValueError(f"tolerance must lie between 0 and 1, got {tolerance!r}.")
-    model = Model.of(tree)
-    encoded, old = bind(model, domain), model.tree
-    weight, bias, score_shift = _drop(old.weight, old.bias, encoded, tolerance)
+    share = real(tolerance)
+    if share is None or not 0 <= share < 1:
+        raise ValueError(f"tolerance must lie between 0 and 1, got {shown(tolerance)}.")
+    model, deadline = Model.of(tree), Deadline(time_limit)
+    encoded, old = bind(model, domain, deadline=deadline), model.tree
+    weight, bias, score_shift = _drop(old.weight, old.bias, encoded, share)
     new = old.replace(weight=weight, bias=bias)
     n_dropped = np.count_nonzero(old.weight) - np.count_nonzero(weight)
     output_shift: Floats = np.zeros(old.value.shape)
     if old.coef is not None:
-        coef, value, output_shift = _drop(old.coef.reshape(-1, old.n_features), old.value.ravel(), encoded, tolerance)
+        coef, value, output_shift = _drop(old.coef.reshape(-1, old.n_features), old.value.ravel(), encoded, share)
         new = new.replace(value=value.reshape(old.value.shape), coef=coef.reshape(old.coef.shape))
         n_dropped += np.count_nonzero(old.coef) - np.count_nonzero(coef)
     result = new if isinstance(tree, Tree) else replace(model, tree=new)
