@@ -6,15 +6,17 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from dtsemnet.estimators.base import TreeClassifier, initial_tree
+from dtsemnet.estimators.base import initial_tree
 from dtsemnet.estimators.checks import RULES, check_sparsity, warn_user
+from dtsemnet.estimators.multilabel import MultilabelClassifier, read_labels
 from dtsemnet.estimators.persistence import Rule, check_parameters, one_of
 from dtsemnet.estimators.pruning import PrunableEstimator
-from dtsemnet.estimators.sparsity import SparseEstimator
 from dtsemnet.fit.class_task import ClassTask
 from dtsemnet.fit.data import TrainingData
-from dtsemnet.fit.settings import CLASSIFICATION_RECIPES, LAST_Q, OVERRIDES, FitOptions
-from dtsemnet.training import Phase
+from dtsemnet.fit.regression_task import RegressionTask
+from dtsemnet.fit.settings import CLASSIFICATION_RECIPES, LAST_Q, OVERRIDES, FitOptions, regression_recipe
+from dtsemnet.fit.tasks import OurTask
+from dtsemnet.training import ALL, Phase, Regression
 from dtsemnet.tree import Tree
 
 __all__ = ["DTSemNetClassifier"]
@@ -23,13 +25,15 @@ DEPTH = 4
 """Depth if ``max_depth`` is None and no shapes are compared, or more to give each class a leaf."""
 
 
-class DTSemNetClassifier(TreeClassifier, PrunableEstimator, SparseEstimator):
+class DTSemNetClassifier(MultilabelClassifier, PrunableEstimator):
     """A hard oblique decision tree, trained by gradient descent without approximation.
 
     Each split tests a linear combination of the features. The tree is trained as the network that computes the
     same function. The default needs no tuning: a dozen plans (random splits of several depths and strengths, CART, a
     logistic regression read as a tree, a tree grown greedily) are compared on rows that they were not trained on, and
     the best, or a nearly as good one with fewer leaves, is carried out with all rows.
+
+    A matrix of 0 and 1 as ``y`` gives each row several labels; see :mod:`dtsemnet.estimators.multilabel`.
 
     Parameters
     ----------
@@ -135,7 +139,8 @@ class DTSemNetClassifier(TreeClassifier, PrunableEstimator, SparseEstimator):
         The model. ``predict`` reads it alone.
     model_ : Model
         The encoder of the columns and the tree.
-    classes_ : ndarray
+    classes_ : ndarray, or list of ndarray
+        For a matrix of labels the two values of each.
     history_ : History
         Training history of the tree that was kept.
     loss_curve_, validation_scores_, n_iter_ : list, list or None, int
@@ -231,11 +236,13 @@ class DTSemNetClassifier(TreeClassifier, PrunableEstimator, SparseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _task(self, data: TrainingData, init: Tree | None = None) -> ClassTask:
+    def _task(self, data: TrainingData, init: Tree | None = None) -> OurTask[Any]:
         parameters = self.get_params(deep=False)
         check_sparsity(self)
         if init is None:
             init = initial_tree(self.init, data)
+        if data.class_names is None:
+            return self._labels_task(data, init)
         depth = max(DEPTH, (data.n_outputs - 1).bit_length()) if self.max_depth is None else self.max_depth
         _warn_of_few_leaves(2**depth if init is None else init.n_leaves, data.n_outputs)
         return self._task_class(
@@ -243,7 +250,19 @@ class DTSemNetClassifier(TreeClassifier, PrunableEstimator, SparseEstimator):
             max_depth=self.max_depth, init=init, overrides={name: parameters[name] for name in OVERRIDES},
         )  # fmt: skip
 
+    def _labels_task(self, data: TrainingData, init: Tree | None) -> RegressionTask:
+        """The task that finds a tree of shares, for a matrix of labels."""
+        parameters = self.get_params(deep=False)
+        return RegressionTask(
+            data, FitOptions.of(parameters), regression_recipe(self.training, "squared_error"),
+            problem=Regression(data.n_outputs, linear=False), guard=False,
+            depth=DEPTH if self.max_depth is None else self.max_depth, max_depth=self.max_depth, init=init,
+            overrides={name: parameters[name] for name in OVERRIDES},
+        )  # fmt: skip
+
     def _is_trivial(self, data: TrainingData) -> bool:
+        if data.class_names is None:
+            return data.is_constant
         # Rows of one class are not trivial if more classes are known: partial_fit may bring rows of the others.
         return data.n_outputs == 1 or len(data.sample) == 1
 
@@ -258,9 +277,17 @@ class DTSemNetClassifier(TreeClassifier, PrunableEstimator, SparseEstimator):
         X, y, sample_weight
             The new rows, as in :meth:`fit`.
         classes : array_like, optional
-            All classes; needed in the first call.
+            All classes; needed in the first call, but not for a matrix of labels.
         """
         check_parameters(self)
+        if read_labels(y) is not None:
+            if classes is not None:
+                raise ValueError("classes must be None for a matrix of labels, whose columns say what there is.")
+            if not hasattr(self, "model_"):
+                return self._fit(X, y, sample_weight, (None, None, None))
+            phase = Phase(1, self.learning_rate or 0.001, k=ALL, temperature=0.03)
+            self._learn_more(X, y, sample_weight, phase, self.l1 or 0.0)
+            return self
         if not hasattr(self, "model_"):
             if classes is None:
                 raise ValueError("classes must be passed on the first call to partial_fit.")

@@ -236,7 +236,8 @@ def restore(cls: type[E], path: str | os.PathLike[str]) -> E:
     model = content if isinstance(content, Model) else None
     if model is None or not isinstance(model.output, Identity):
         raise ValueError(f"encoder: {os.fspath(path)} holds none, so it is no file of {cls.__name__}.save.")
-    if hasattr(cls, "predict_proba") != model.tree.is_classifier:
+    takes_labels = hasattr(cls, "_restore_labels") and model.tree.n_outputs > 1
+    if hasattr(cls, "predict_proba") != model.tree.is_classifier and not takes_labels:
         raise ValueError(f"about.estimator: {os.fspath(path)} names {cls.__name__}, but its tree is of the other kind.")
     estimator: Any = cls()
     try:
@@ -263,6 +264,11 @@ def _fill(estimator: Any, model: Model, about: dict[str, Any]) -> None:
         estimator.feature_names_in_ = np.array(names, dtype=object)
     if model.class_names is not None:
         _set_classes(estimator, model.class_names, about["class_dtype"])
+    elif hasattr(estimator, "_restore_labels"):
+        dtype = about["class_dtype"]
+        if not isinstance(dtype, str) or not _NUMBER_TYPES.fullmatch(dtype) or dtype.startswith("datetime"):
+            fail("about.class_dtype", f"must be a type of numbers, got {shown(dtype)}")
+        name_field("tree.leaves", lambda: estimator._restore_labels(tree, dtype))
     estimator._importance = _read_shares("about.feature_importances", about["feature_importances"], len(names))
     estimator._leaf_weight = _read_shares("about.leaf_weight", about["leaf_weight"], tree.n_leaves)
     estimator._probability, cross_fit = model.probability, about.get("cross_fit")  # files of before have none
@@ -314,7 +320,10 @@ def _read_pairs(field: str, given: list[Any]) -> dict[Any, float]:
 
 def _describe_dtype(estimator: Any) -> str:
     """Name the type of the classes; "object" if no other brings them back from their names."""
-    names, found = estimator._class_names(), str(estimator.classes_.dtype)
+    names = estimator._class_names()
+    if names is None:  # labels, which are 0 or 1
+        return str(estimator.classes_[0].dtype)
+    found = str(estimator.classes_.dtype)
     array = _make_classes(names, found)
     return "object" if array is None else str(array.dtype)
 

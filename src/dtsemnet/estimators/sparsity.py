@@ -109,9 +109,14 @@ class SparseEstimator(TreeEstimator):
             score=np.array([verdict.score for verdict in verdicts]),
             behind=behind[:, 0],
             error=behind[:, 1],
-            chosen=sparsest_of_best(verdicts, self._task_class.sparse_tolerance),
+            chosen=sparsest_of_best(verdicts, first._sparse_tolerance),
             estimators=estimators,
         )
+
+    @property
+    def _sparse_tolerance(self) -> float:
+        """How far behind a sparse tree may be, in standard errors."""
+        return self._task_class.sparse_tolerance
 
     def _at(self, limit: int | None, seed: int) -> Any:
         limits = {name: limit for name in ("max_split_features", "max_leaf_features") if name in self.get_params()}

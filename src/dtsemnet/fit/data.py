@@ -370,6 +370,8 @@ class TrainingData:
     """Factor and constant by which each feature is counted in steps of its column; None: as it comes."""
     is_positive: bool = False
     """Whether targets are counts, sizes or costs, which training divides by their mean (regression)."""
+    has_common_scale: bool = False
+    """Whether all targets are divided by one number, so that their errors count alike: labels (regression)."""
 
     @cached_property
     def column(self) -> Ints:
@@ -395,7 +397,8 @@ class TrainingData:
     def target_scale(self) -> tuple[Floats, Floats]:
         """Mean and standard deviation of each target over the weighted rows; 1 if it never varies (regression).
 
-        For targets that are positive it is 0 and their mean.
+        For targets that are positive it is 0 and their mean; for labels one deviation for all, so that the error of a
+        rare one counts no more than that of another.
         """
         y, weight = self.sample.y, self.sample.weight
         unit = np.maximum(np.abs(y).max(axis=0), np.finfo(float).tiny)  # nothing overflows in any unit
@@ -403,6 +406,10 @@ class TrainingData:
         std = np.sqrt(np.average(np.square(y / unit - mean), axis=0, weights=weight))
         if self.is_positive:
             return np.zeros_like(mean), mean * unit
+        if self.has_common_scale:
+            std = np.full_like(std, np.sqrt(np.mean(np.square(std * unit))))
+            unit = np.ones_like(unit)
+            mean = np.average(y, axis=0, weights=weight)
         return mean * unit, np.where(std > 10 * np.finfo(float).eps, std, 1.0) * unit
 
     def standardise(self, y: Floats) -> Floats:

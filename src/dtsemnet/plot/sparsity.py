@@ -59,7 +59,7 @@ def plot_sparsity_path(path: Any, *, ax: Axes | None = None) -> Axes:
     ax.invert_xaxis()
     ax.margins(0.1, 0.2)
     ax.set_xlabel("columns a split, on average", color=INK)
-    classes = hasattr(path.estimators[0], "classes_")
+    classes = path.estimators[0].tree_.is_classifier
     ax.set_ylabel(f"{'accuracy' if classes else 'R2'} on held-out rows", color=INK)
     tidy_axes(ax, grid="y")
     return ax
