@@ -54,6 +54,16 @@ def test_help_of_a_verb_shows_its_examples(verb: str, run: Run) -> None:
 
 
 @pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "rl"])
+def test_help_shows_names_of_options_in_full_on_a_narrow_screen(verb: str) -> None:
+    shown = CliRunner().invoke(app, [verb, "--help"], env={"COLUMNS": "80", "TERMINAL_WIDTH": "80"}).stdout
+    group = get_command(app)
+    with group.make_context("dtsemnet", [], resilient_parsing=True) as context:
+        options = [name for option in group.get_command(context, verb).params
+                   for name in (*option.opts, *option.secondary_opts) if name.startswith("--")]  # fmt: skip
+    assert [name for name in options if not re.search(rf"{name}\b", shown)] == []
+
+
+@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "rl"])
 def test_every_verb_has_json(verb: str) -> None:
     assert "as_json" in inspect.signature(importlib.import_module(VERBS[verb]).run).parameters
 

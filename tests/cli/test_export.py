@@ -82,3 +82,10 @@ def test_rows_beyond_the_first_are_compared_too(run: Run, prepared: Path, monkey
     assert count[1] >= 178 + 300
     assert abs(count[1] - count[0]) < 100  # probes begin at other rows
     assert Path("whole.py").read_text() == Path("again.py").read_text()
+
+
+def test_a_network_of_categories_is_refused_with_the_form_that_holds_them(run: Run) -> None:
+    message = run("export", "@people.json", "--to", "onnx-network", "--out", "tree.onnx", code=1).stderr
+    assert "onnx-network holds numbers that are scaled" in message
+    assert "use --to onnx" in message
+    assert not Path("tree.onnx").exists()

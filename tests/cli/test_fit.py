@@ -216,3 +216,7 @@ def test_a_time_that_includes_compiling_says_so(run: Run, monkeypatch: pytest.Mo
     done = run("fit", "@wine.csv", "--target", "cultivar", *QUICK, "--out", "first.json")
     assert done.stderr.count("note: compiling kernels for this machine.\n") == 1
     assert "includes compiling its kernels" in done.stdout
+
+
+def test_a_seed_beyond_the_generators_is_refused_with_the_range(run: Run) -> None:
+    assert "--seed must be from 0 to 4294967295" in " ".join(run("fit", "--seed", 2**32, code=2).stderr.split())

@@ -66,3 +66,22 @@ def test_a_fit_that_shrinks_says_so_and_cart_has_the_depth_asked_for(run: Run) -
     shown = run("fit", "@wine.csv", "--target", "cultivar", "--depth", 6, "--force", *QUICK).stdout
     depth = DTSemNetClassifier.load("model.json").get_depth()
     assert ("Shrunk: --depth 6 allows 64 leaves" in shown) == (depth < 6)
+
+
+def test_a_leaf_that_mixes_classes_again_calls_none_of_them_impossible(run: Run, tmp_path: Path) -> None:
+    rows = [f"{k / 100},{'abc'[k // 100]}" for k in range(300)]
+    Path("steps.csv").write_text("\n".join(["x,y", *rows]) + "\n")
+    run("fit", "steps.csv", "--target", "y", "--test-fraction", 0)
+    whole, *others = run("prune", "model.json", "steps.csv", "--json").json()["sizes"]
+    assert whole["log loss"] < 0.1
+    assert [line["leaves"] for line in others] == [2]
+    assert others[0]["log loss"] < 0.7  # two classes in one leaf: half of log 2, and a little
+
+
+def test_margins_stay_where_they_still_tell_more_than_shares(prepared: Path) -> None:
+    table = pd.read_csv(prepared / "wine.csv")
+    X, y = table.drop(columns="cultivar"), table["cultivar"].to_numpy(object)
+    fitted = DTSemNetClassifier(max_depth=2, max_iter=40, random_state=0).fit(X, y)
+    before = fitted.model_.probability
+    assert before is not None
+    assert fitted.prune(X, y).model_.probability == before

@@ -108,6 +108,8 @@ def run(
     from dtsemnet.files import write_atomically
 
     loaded = load(model)
+    if to == "onnx-network":
+        _check_network(loaded)
     _remark_recipe(loaded, to)
     options = FORMS[to].options | ({} if name is None else {FORMS[to].name: name})
     X = None if data is None else loaded.read(data, reading).X
@@ -132,6 +134,15 @@ def run(
     put(content)
     if check:
         remark(f"{check}.")
+
+
+def _check_network(loaded: Loaded) -> None:
+    """Refuse what the ONNX network cannot hold in words of the command line."""
+    if odd := [column.name for column in loaded.model.encoder.columns if not column.is_affine]:
+        raise ValueError(
+            f"onnx-network holds numbers that are scaled, nothing else, but {listed(odd)} "
+            f"{'is' if len(odd) == 1 else 'are'} clipped, categorical or marked if missing; use --to onnx."
+        )
 
 
 def _remark_recipe(loaded: Loaded, to: FormName) -> None:

@@ -69,15 +69,16 @@ def run(
     ] = 1,
     out: Annotated[Path, typer.Option(help="Model file to write.", metavar="FILE")] = Path("model.json"),
     task: Annotated[
-        Literal["auto", "classification", "regression"], typer.Option(help="auto: decided by the target.")
+        Literal["auto", "classification", "regression"],
+        typer.Option(help="classification or regression; auto: decided by the target.", metavar="KIND"),
     ] = "auto",
-    seed: Annotated[int, typer.Option(help="Same seed, same tree, to the bit.", min=0, max=2**32 - 1, metavar="N")] = 0,
+    seed: Annotated[int, typer.Option(help="Same seed, same tree, to the bit.", min=0, metavar="N")] = 0,
     test: Annotated[
         Path | None,
         typer.Option(help="File of test rows; all rows of DATA are then used for training.", metavar="FILE"),
     ] = None,
     test_fraction: Annotated[
-        float, typer.Option(help="Share of the rows held out for testing.", min=0, max=0.9, metavar="SHARE")
+        float, typer.Option(help="Share of the rows held out for testing.", min=0, max=0.9, metavar="X")
     ] = 0.2,
     validation: Annotated[
         Path | None,
@@ -92,8 +93,9 @@ def run(
     date: Annotated[
         list[str] | None,
         typer.Option(
-            help="Read a column of dates as numbers: year, month, weekday, days; or those named. Repeatable.",
-            metavar="COLUMN[=PART,...]",
+            help="Read a column of dates as numbers: year, month, weekday, days; or those named (PART,PART). "
+            "Repeatable.",
+            metavar="COLUMN[=PART]",
         ),
     ] = None,
     month_first: Annotated[
@@ -101,7 +103,8 @@ def run(
     ] = None,
     weight: Annotated[str | None, typer.Option(help="Column of weights of the rows.", metavar="COLUMN")] = None,
     leaf: Annotated[
-        Literal["linear", "constant"] | None, typer.Option(help="Leaves for regression; linear by default.")
+        Literal["linear", "constant"] | None,
+        typer.Option(help="Leaves for regression, linear or constant; linear by default.", metavar="KIND"),
     ] = None,
     n_init: Annotated[
         int | None, typer.Option(help="Starts; by default one for each of four settings.", min=1, metavar="N")
@@ -112,7 +115,7 @@ def run(
     l1: Annotated[float | None, typer.Option(help="Penalty on the weights of splits.", min=0, metavar="X")] = None,
     integer_weights: Annotated[
         int | None,
-        typer.Option(help="Whole weights in splits, up to this number: points.", min=1, max=10**6, metavar="N"),
+        typer.Option(help="Whole weights in splits, up to this number: points.", min=1, metavar="N"),
     ] = None,
     max_split_features: Annotated[
         int | None, typer.Option(help="Most columns that a split may read.", min=1, metavar="N")
@@ -140,6 +143,8 @@ def run(
     check_output(out, force=True)  # whether it may be replaced is asked when the table was read
     if jobs == 0:
         raise typer.BadParameter("--jobs must be a number of starts, or -1 for one per core; got 0.")
+    if seed >= 2**32:  # as a bound of the option it would crowd the names of others out of the help
+        raise typer.BadParameter(f"--seed must be from 0 to {2**32 - 1}; got {seed}.")
     with interruptible():  # from here on: a Ctrl-C during the imports ends the command as one during the fit does
         from dtsemnet.cli.tables import TableRequest, read_split_table
 

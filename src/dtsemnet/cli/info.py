@@ -10,7 +10,7 @@ import typer
 from dtsemnet.cli.output import columns, print_json, say
 
 if TYPE_CHECKING:
-    from dtsemnet.tree import MarginProbability
+    from dtsemnet.tree import Model
 
 __all__ = ["EXAMPLES", "run"]
 
@@ -61,7 +61,7 @@ def _contents(path: Path) -> dict[str, Any]:
         "classes": None if tree.class_names is None else list(tree.class_names),
         "depth": tree.depth, "splits": tree.n_splits, "leaves": tree.n_leaves, "kind of leaves": leaves,
         "outputs": tree.n_outputs,
-        "probabilities": _probabilities(model.probability),
+        "probabilities": _probabilities(model),
         "columns": [
             {"name": column.name, "categories": None if column.categories is None else len(column.categories)}
             | {"missing": column.missing}
@@ -97,12 +97,14 @@ def _show(facts: dict[str, Any]) -> None:
     columns(["column", "read as"], [[column["name"], _kind(column)] for column in facts["columns"]], words=True)
 
 
-def _probabilities(given: MarginProbability | None) -> str | None:
-    """How probabilities follow from margins, in short; None if they are the shares of the leaf."""
-    if given is None:
+def _probabilities(model: Model) -> str | None:
+    """Where the probabilities of classes come from, in short."""
+    if not model.is_classifier:
         return None
-    parts = ", ".join(f"{name} {getattr(given, name):.4g}" for name in ("rate", "power", "floor"))
-    return f"by margins ({parts})"
+    if model.probability is None:
+        return "the shares of the classes in the leaf"
+    parts = ", ".join(f"{name} {getattr(model.probability, name):.4g}" for name in ("rate", "power", "floor"))
+    return f"calibrated: surer the farther a row lies from the other classes ({parts})"
 
 
 def _object(about: dict[str, Any], key: str) -> dict[str, Any] | None:

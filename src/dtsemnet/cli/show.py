@@ -38,7 +38,7 @@ def run(
             "By default, with --data, those that hardly move it at all.",
             min=0,
             max=0.99,
-            metavar="SHARE",
+            metavar="X",
         ),
     ] = None,
     max_terms: Annotated[

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from dtsemnet.estimators.base import TreeEstimator
 from dtsemnet.estimators.persistence import check_parameters
+from dtsemnet.fit.calibration import sample_margins
 from dtsemnet.fit.data import Sample, Scaling
 from dtsemnet.fit.pruning import PruningPath
 from dtsemnet.fit.tasks import OurTask
+from dtsemnet.tree import MarginProbability, Tree
 
 __all__ = ["PrunableEstimator"]
 
@@ -82,8 +85,8 @@ class PrunableEstimator(TreeEstimator):
         check_parameters(self)
         task, sample = self._pruning_task(X, y, sample_weight)
         tree = task.fill(task.pruned(self.tree_, sample), None, sample, None).tree
-        if not tree.n_splits:
-            self._probability = None  # one leaf has no margins: its shares say all
+        if self._probability is not None and not _margins_still_help(self._probability, tree, sample):
+            self._probability = None
         self._cross_fit = None  # what other rows said of the larger tree
         self._set_fitted(self.model_.encoder, tree, task.data)
         return self
@@ -95,3 +98,18 @@ class PrunableEstimator(TreeEstimator):
         task = self._task(data, self.tree_)
         assert isinstance(task, OurTask)
         return task, sample
+
+
+def _margins_still_help(probability: MarginProbability, tree: Tree, sample: Sample) -> bool:
+    """Whether margins tell more about the rows than the shares of the leaves: by the log loss.
+
+    They were calibrated on the tree before it was pruned. If a leaf now mixes classes that splits told apart, margins
+    know nothing of them, and would call the classes of some rows impossible. One leaf has no margins at all.
+    """
+    if not tree.n_splits:
+        return False
+    leaf = np.concatenate([tree.apply(rows) for _, rows in sample.blocks()])
+    chance = probability.of(sample_margins(tree, sample), probability.leaf_logs(tree)[leaf])
+    own = np.arange(len(sample)), sample.y
+    margins, shares = (float(sample.weight @ np.log(np.maximum(p[own], 1e-300))) for p in (chance, tree.value[leaf]))
+    return margins >= shares

@@ -136,6 +136,8 @@ class Question:
     answer: Callable[[Floats], Bools]
     n_hidden: int = 0
     """Terms that the text leaves out."""
+    n_terms: int = 0
+    """Terms of the sum, hidden ones included; 0 if the text asks about one column."""
     ending: str = ""
     """The comparison at the end of a text that may be shortened before it."""
 
@@ -156,7 +158,7 @@ def write_question(
     if solved is not None:
         return solved
     total = write_sum(view, weight, bias, digits, shown, rest)
-    return Question((*total.parts, "> 0"), lambda rows: total(rows) > 0, total.n_hidden)
+    return Question((*total.parts, "> 0"), lambda rows: total(rows) > 0, total.n_hidden, int((weight != 0).sum()))
 
 
 def write_sum(

@@ -130,7 +130,10 @@ def test_long_sums_show_their_largest_terms_and_claim_nothing():
     assert shown.startswith("-40 x39 + 39 x38 - 38 x37 + 37 x36 - 36 x35 + 35 x34 - 34 x33 + 33 x32 + … 32 more terms ")
     assert "32 more terms [-272 to 256] + 0.5 > 0 ?" in shown
     assert "reach" not in text
-    assert "1 split of 1 leaves out up to 32 terms" in text
+    assert (
+        "1 split of 1 hides 32 terms, so the text alone does not say where rows go; a limit of 40 terms shows all."
+        in text
+    )
     whole = to_text(tree, np.eye(40), max_terms=40)
     assert "more terms" not in whole
     assert "all 40 rows reach the same leaf" in whole
@@ -328,3 +331,22 @@ def test_weights_that_matter_to_nobody_are_not_printed():
     near = np.where(np.arange(4) < 2, X, X)
     near[0] = [0.0, 0.05, 0.0, 3.0]  # the last weight decides this row
     assert "x3" in to_text(tree, near)
+
+
+def test_equations_of_leaves_have_digits_enough_to_be_added_up():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(2019, 2022, 100), rng.normal(size=100)])
+    tree = Tree(Topology([]), np.empty((0, 2)), [], [[-98170.4321]], coef=[[[48.6173, 30.0]]])
+    equation = " ".join(to_text(tree, X).split())
+    year, other, constant = map(float, re.match(r"(\S+) x0 \+ (\S+) x1 - (\S+)", equation).groups())
+    outputs = tree.predict(X).ravel()
+    assert np.abs(X @ [year, other] - constant - outputs).max() <= 0.01 * np.ptp(outputs)
+
+
+def test_leaves_that_hide_terms_say_so_and_what_the_brackets_are():
+    rng = np.random.default_rng(0)
+    tree = Tree(Topology([]), np.empty((0, 5)), [], [[1.0]], coef=[[[5.0, 4.0, 3.0, 2.0, 1.0]]])
+    text = to_text(tree, rng.normal(size=(50, 5)), max_terms=2)
+    assert "3 more terms [" in text
+    assert "Leaves hide up to 3 terms, so the text alone does not give the tree's outputs." in text
+    assert "In brackets behind hidden terms: the least and the most that they add" in text

@@ -95,7 +95,7 @@ def to_card(
         ("What it is", _what(model, about)),
         ("What it is for", _text(intended_use) if intended_use else _UNKNOWN_USE),
         ("How well it does", _scores(scores or {}, evaluated_on)),
-        ("The tree", _tree(model, X)),
+        ("The tree", _tree(model, X, about.get("target"))),
         ("How to use it", _use(model, about, file)),
         ("What it reads", _columns(model.encoder.columns)),
         ("How it was made", _training(model, about)),
@@ -137,13 +137,13 @@ def _json(value: Any) -> str:
 
 def _what(model: Model, about: Mapping[str, Any]) -> str:
     tree = model.tree
-    kind = "classes" if model.is_classifier else "numbers"
+    kind = "the class" if model.is_classifier else "the number" if tree.n_outputs == 1 else "numbers"
     target = about.get("target")
     of = f" `{_code(target)}`" if isinstance(target, str) else ""
     lines = [
-        f"One decision tree that predicts {kind}{of}: {tree.n_splits} splits, {tree.n_leaves} leaves, depth "
-        f"{tree.depth}. Each split tests a weighted sum of columns; a row follows one path to one leaf. The "
-        "same row always gets the same answer, to the bit."
+        f"One decision tree that predicts {kind}{of}: {_counted(tree.n_splits, 'split', 'splits')}, "
+        f"{_counted(tree.n_leaves, 'leaf', 'leaves')}, depth {tree.depth}. Each split tests a weighted "
+        "sum of columns; a row follows one path to one leaf. The same row always gets the same answer, to the bit."
     ]
     if model.class_names is not None:
         lines.append("Classes: " + _listed(_text(name) for name in model.class_names) + ".")
@@ -153,6 +153,10 @@ def _what(model: Model, about: Mapping[str, Any]) -> str:
     return "\n\n".join(lines)
 
 
+def _counted(n: int, one: str, many: str) -> str:
+    return f"{n} {one if n == 1 else many}"
+
+
 def _scores(scores: Mapping[str, float], evaluated_on: str | None) -> str:
     if not scores:
         return "Not measured on rows that it was not trained on."
@@ -160,12 +164,13 @@ def _scores(scores: Mapping[str, float], evaluated_on: str | None) -> str:
     return rows + "\n\n" + _table(("score", "value"), [(name, number_text(value, 4)) for name, value in scores.items()])
 
 
-def _tree(model: Model, X: Any) -> str:
+def _tree(model: Model, X: Any, target: object) -> str:
     if model.tree.n_leaves > MOST_LEAVES:
         return (
             f"It has {model.tree.n_leaves} leaves, too many to print; `dtsemnet show` and `dtsemnet explore` show it."
         )
-    text = to_text(model, X, leaf_numbers=True)
+    named = [target] if isinstance(target, str) and not model.is_classifier and model.tree.n_outputs == 1 else None
+    text = to_text(model, X, output_names=named, leaf_numbers=True)
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}text\n{text}\n{fence}"

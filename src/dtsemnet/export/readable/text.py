@@ -14,6 +14,7 @@ for the rows that reach it:
 * Terms are negligible if all of them together, on the box that holds the rows, move the sum by no more than a
   thousandth of what all terms do. They are left out and the bias takes their middle, as
   :func:`dtsemnet.verify.simplify` does, unless a row would take another branch.
+* The sum of a leaf has the fewest digits, from 4 up, with which outputs are within a hundredth of their range there.
 * Of sums that are still too long some terms are shown, and beside them what the others can add on that box.
 
 The printed tree is then walked by all rows, with the numbers as printed: the last lines say how
@@ -50,6 +51,7 @@ _FEWEST_DIGITS_OF_A_TERM = 2  # one digit would write 0.95 as 1
 _ENOUGH_ROWS = 2000  # to find the largest terms of a long sum
 LONGEST, CUT = 30, 8  # a sum of more terms than the first shows as many as the second
 _NEGLIGIBLE = 0.001
+_LARGEST_ERROR = 0.01  # of an output as printed, as a share of the range of the leaf's outputs
 _ROOM = 40  # columns left to the content of a node, however deep it lies
 
 
@@ -182,15 +184,24 @@ def _notes(printed: _Printed) -> list[str]:
     n_cut = sum(question.n_hidden > 0 for question in printed.questions)
     if n_cut:
         most = max(question.n_hidden for question in printed.questions)
+        up_to = "" if n_cut == 1 else "up to "
         notes.append(
-            f"{_count(n_cut, 'split')} of {len(printed.questions)} leave{'s' * (n_cut == 1)} out up to {most} terms: "
-            f"the text alone does not say where rows go (all are shown with up to {view.tree.n_features})."
+            f"{_count(n_cut, 'split')} of {len(printed.questions)} hide{'s' * (n_cut == 1)} {up_to}"
+            f"{_count(most, 'term')}, so the text alone does not say where rows go; a limit of "
+            f"{max(question.n_terms for question in printed.questions)} terms shows all."
         )
-        if printed.n_rows:
-            notes.append("In brackets behind them: the least and the most they add, in the ranges of the rows.")
+    if printed.n_hidden_in_leaves:
+        hidden = printed.n_hidden_in_leaves
+        notes.append(f"Leaves hide up to {_count(hidden, 'term')}, so the text alone does not give the tree's outputs.")
+    if (n_cut or printed.n_hidden_in_leaves) and printed.n_rows:
+        notes.append(
+            "In brackets behind hidden terms: the least and the most that they add, in the ranges of the rows."
+        )
     if printed.n_negligible:
         left_out = f"{_count(printed.n_negligible, 'small term')} of {printed.n_terms} left out"
-        bound = f"no sum moves by more than {100 * _NEGLIGIBLE:g} % of its range for it"
+        subject = "it moves its" if printed.n_negligible == 1 else "they move no"
+        unless = "no more" if printed.n_negligible == 1 else "more"
+        bound = f"{subject} sum by {unless} than {100 * _NEGLIGIBLE:g} % of its range"
         notes.append(f"{left_out}: in the ranges of the rows, {bound}.")
     if printed.n_moved is not None and (printed.n_folded or (printed.questions and not n_cut)):
         notes.append(_routing(printed))
@@ -229,6 +240,8 @@ class _Printed:
     n_rows: int
     n_moved: int | None
     """Rows that the printed tree sends to another leaf, None without rows."""
+    n_hidden_in_leaves: int
+    """Most terms that the sum of a leaf hides."""
     output_error: float | None
     """Largest difference between an output as printed and the tree's, if leaves are linear."""
 
@@ -270,9 +283,11 @@ class _Printer:
             moved = int((self.walk(questions) != self.leaf).sum())
             error = self.output_error(sums)
         n_rows = 0 if self.rows is None else len(self.rows)
+        hidden = max((equation.n_hidden for leaf in sums for equation in leaf), default=0)
         return _Printed(
-            self.view, questions, leaves, digits, self.n_folded, self.n_negligible, self.n_terms, n_rows, moved, error
-        )
+            self.view, questions, leaves, digits, self.n_folded, self.n_negligible, self.n_terms, n_rows, moved,
+            hidden, error,
+        )  # fmt: skip
 
     def split(self, split: int) -> Question:
         weight, bias = self.tree.weight[split], float(self.tree.bias[split])
@@ -313,8 +328,19 @@ class _Printer:
     def sum(self, weight: Floats, bias: float, leaf: int) -> Sum:
         rows = self.slice(leaf, leaf + 1)
         weight, bias, _ = self.folded(weight, bias, rows)
-        digits = self.plain() if rows is None or self.digits is not None else _aligned(weight, bias, rows, _DIGITS)
-        return write_sum(self.view, weight, bias, digits, *self.shown(weight, rows))
+        shown, rest = self.shown(weight, rows)
+        if rows is None or self.digits is not None:
+            return write_sum(self.view, weight, bias, self.plain(), shown, rest)
+        exact = Sum(weight, bias, (), 0)(rows)
+        with np.errstate(over="ignore", invalid="ignore"):
+            allowed = _LARGEST_ERROR * np.ptp(exact) if len(rows) > 1 else np.inf
+        for digits in range(_DIGITS, MOST_DIGITS + 1):
+            equation = write_sum(self.view, weight, bias, _aligned(weight, bias, rows, digits), shown, rest)
+            with np.errstate(over="ignore", invalid="ignore"):
+                error = np.abs(equation(rows) - exact).max(initial=0.0)
+            if not error > allowed:  # numbers too large for a range are no reason for more digits
+                break
+        return equation
 
     def leaf_lines(self, leaf: int, sums: list[list[Sum]]) -> list[tuple[str, ...]]:
         tree = self.tree
