@@ -123,6 +123,7 @@ static PyObject *run(PyObject *self, PyObject *const *args, Py_ssize_t n_args) {
         place bottom = {&first, 0};
         memory.top = &first;
         memory.spare = NULL;
+        ASAN_POISON_MEMORY_REGION(first.data, first.size);
         PyThreadState *thread = PyEval_SaveThread();
         if (setjmp(memory.out_of_memory) == 0)
             one->run(&memory, given.arguments, answers);
@@ -143,6 +144,7 @@ static PyObject *run(PyObject *self, PyObject *const *args, Py_ssize_t n_args) {
             }
         }
         cut(&memory, bottom);
+        ASAN_UNPOISON_MEMORY_REGION(first.data, first.size);
         free(memory.spare);
     }
     for (int i = 0; i < given.n_views; i++) PyBuffer_Release(&given.views[i]);

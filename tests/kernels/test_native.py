@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -12,8 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dtsemnet import DTSemNetClassifier, DTSemNetRegressor
 from dtsemnet.kernels import epochs, logits, optimizer, regression, routing, rows
 from dtsemnet.kernels.classification import ClassLoss, classification_loss
+from dtsemnet.kernels.kernel import Kernel
 from dtsemnet.kernels.native import MODULES, native
 from dtsemnet.kernels.regression import RegressionLoss
 from dtsemnet.tree import Topology
@@ -182,6 +185,37 @@ def test_other_types_and_layouts_are_left_to_numba(library):
     assert library.run(number, X, X) is library.run(number) is library.run(10**6, X) is NotImplemented
     with pytest.raises(OverflowError):
         library.run(number, 10**30)
+
+
+CLASSES = ({"class_weight": "balanced"}, {"monotonic_cst": [1, 0, 0]}, {"integer_weights": True})
+NUMBERS = ({"loss": "tweedie", "leaf": "constant"}, {"training": "straight_through"}, {"max_leaf_features": 1})
+BOTH = ({}, {"max_split_features": 1}, {"interaction_cst": [[0, 1], [2]]}, {"l1": 0.01})
+
+
+@pytest.mark.parametrize("options", [*BOTH, *CLASSES, *NUMBERS], ids=str)
+def test_no_fit_waits_for_a_compiler(monkeypatch, options):
+    """A call whose types or layout the compiled kernels do not take would be left to numba, for half a minute."""
+    if native() is None:
+        pytest.skip("no compiled kernels")
+    monkeypatch.setattr(Kernel, "dispatcher", property(lambda kernel: pytest.fail(f"numba compiles {kernel.__name__}")))
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    settings_ = {"max_depth": 2, "effort": 0, "max_iter": 2, "n_init": 1, **options}
+    if options in (*BOTH, *CLASSES):
+        DTSemNetClassifier(**settings_).fit(X, X[:, 0] > 0).predict_proba(X)
+    if options in (*BOTH, *NUMBERS):
+        DTSemNetRegressor(**settings_).fit(X, X[:, 0] ** 2 + 1).predict(X)
+
+
+@COMPILING
+@pytest.mark.slow
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_no_fit_and_no_prediction_leaves_an_array(compiler):
+    if shutil.which(compiler) is None:
+        pytest.skip(f"no {compiler}")
+    command = [sys.executable, str(ROOT / "tests/kernels/sanitized.py"), "--compiler", compiler, "--minutes", "0.5"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 PREDICT = """

@@ -67,3 +67,28 @@ def test_another_file_is_refused(content, tmp_path):
     path.write_bytes(content)
     with pytest.raises(ValueError, match=r"run\.npz cannot be read"):
         read_archive(path)
+
+
+@pytest.mark.parametrize("text", ["a" * 3, ["{}"], [[1.0]], "{"], ids=str)
+def test_a_text_that_is_no_json_is_refused(text, tmp_path):
+    with (tmp_path / "run.npz").open("wb") as stream:
+        np.savez(stream, text=np.array(text))
+    with pytest.raises(ValueError, match=r"run\.npz cannot be read"):
+        read_archive(tmp_path / "run.npz")
+
+
+def test_letters_beyond_unicode_are_refused_before_python_has_a_broken_text(tmp_path):
+    letters = np.array([ord(letter) for letter in '{"a":1}'], np.uint32)
+    for number in (0x110000, 2**32 - 1):
+        letters[2] = number
+        with (tmp_path / "run.npz").open("wb") as stream:
+            np.savez(stream, text=letters.view("U7").reshape(()))
+        with pytest.raises(ValueError, match=r"run\.npz cannot be read"):
+            read_archive(tmp_path / "run.npz")
+
+
+def test_texts_of_either_order_of_bytes_are_read(tmp_path):
+    for dtype in ("<U9", ">U9"):
+        with (tmp_path / "run.npz").open("wb") as stream:
+            np.savez(stream, text=np.array('{"a": 1}', dtype))
+        assert read_archive(tmp_path / "run.npz") == ({"a": 1}, {})

@@ -130,3 +130,12 @@ def test_both_engines_keep_directions_alike():
     assert (splits[0, :-1][DIRECTION != 0] == 0).all(), "both sides of the root have both classes"
     assert (splits[1:, :-1] * DIRECTION >= 0).all()
     assert splits[1:, :-1].any()
+
+
+@pytest.mark.parametrize("groups", [None, np.array([[1, 1, 0, 0], [0, 0, 1, 1]], dtype=bool)])
+@pytest.mark.parametrize("direction", [None, np.array([1, 0, 0, 0, 0, 0, -1])])
+def test_compiled_kernels_can_read_what_weights_may_be(groups, direction):
+    rules, splits = Rules(COLUMN, groups, direction), np.ones((2, 8))
+    for allowed in (rules.of_splits(splits, 1, None), rules.of_leaves(splits, 1)):
+        assert allowed.flags.c_contiguous
+        assert allowed.dtype == np.int8

@@ -23,6 +23,7 @@ from dtsemnet.training import (
     validation_error,
     validation_loss,
 )
+from dtsemnet.training.archive import read_archive, write_archive
 from dtsemnet.training.engine import Step
 from dtsemnet.tree import Topology
 
@@ -119,6 +120,56 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path):
     (tmp_path / "run.npz").write_bytes(b"nonsense")
     with pytest.raises(ValueError, match="cannot be read"):
         run(make_engine(), checkpoint=checkpoint)
+
+
+def judged_by_its_size(path):
+    options = {"n_samples": 200, "monitor": lambda engine: float(np.abs(engine.splits.value).sum())}
+    return Training(make_engine(), PHASES, np.random.default_rng(1), checkpoint=Checkpoint(path), **options).start()
+
+
+@pytest.mark.parametrize("part", ["state", "best"])
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("leaf_class", np.full(8, 10**9)),
+        ("leaf_class", np.full(8, -1)),
+        ("leaf_class", np.full(8, np.nan)),
+        ("leaf_class", np.full(8, "a")),
+        ("splits.value", np.zeros((9, 9))),
+        ("n_steps", np.array(-(2**63))),
+        ("n_steps", np.zeros(2)),
+    ],
+)
+def test_a_checkpoint_that_would_lead_compiled_kernels_out_of_their_arrays_is_refused(tmp_path, part, name, content):
+    judged_by_its_size(tmp_path / "run.npz").advance(0.5)
+    about, arrays = read_archive(tmp_path / "run.npz")
+    write_archive(tmp_path / "run.npz", about, arrays | {f"{part}/{name}": content})
+    with pytest.raises(ValueError, match=r"run\.npz cannot be read .*Delete it"):
+        judged_by_its_size(tmp_path / "run.npz")
+
+
+IMPOSSIBLE = [
+    {"history": {"best_epoch": 99}},
+    {"history": {"best_epoch": -1}},
+    {"history": {"best_epoch": "1"}},
+    {"history": {"best_epoch": [1]}},
+    {"history": {"stopped": "rain"}},
+    {"history": {"epochs": 3}},
+    {"rng": {"has_uint32": float("inf")}},
+    {"rng": {"has_uint32": 10**40}},
+    {"rng": {"\x1b[2J": 1, "bit_generator": None}},
+]
+
+
+@pytest.mark.parametrize("changed", IMPOSSIBLE, ids=str)
+def test_a_checkpoint_that_no_run_wrote_is_refused(tmp_path, changed):
+    judged_by_its_size(tmp_path / "run.npz").advance(0.5)
+    about, arrays = read_archive(tmp_path / "run.npz")
+    [(part, changes)] = changed.items()
+    write_archive(tmp_path / "run.npz", about | {part: about[part] | changes}, arrays)
+    with pytest.raises(ValueError, match=r"run\.npz cannot be read") as refusal:
+        judged_by_its_size(tmp_path / "run.npz")
+    assert str(refusal.value).isprintable()
 
 
 def test_the_best_state_is_the_one_kept():

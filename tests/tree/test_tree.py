@@ -265,6 +265,17 @@ def test_overflow_routes_by_sign_and_is_refused_where_it_has_none():
         line.predict([[1e300, 1e300]])
 
 
+def test_a_table_that_grows_while_it_is_read_is_read_once():
+    class Growing:
+        n_rows = 1
+
+        def __array__(self, dtype=None, copy=None):
+            self.n_rows *= 1000
+            return np.ones((self.n_rows, 2))
+
+    assert stump(coef=[[[1.0, 0.0]], [[0.0, 1.0]]]).predict(Growing()).tolist() == [3.0] * 1000
+
+
 def test_no_rows_give_no_answers():
     for tree in (stump(), stump(coef=np.ones((2, 1, 2))), Tree(Topology([]), np.empty((0, 2)), [], [[1.0, 2.0]])):
         empty = np.empty((0, 2))

@@ -24,6 +24,24 @@
 #define LINE 64 /* bytes of a cache line, so that no vector load straddles two */
 #define CHUNK ((size_t)1 << 18)
 
+/* Under the address sanitizer only what arrays hold may be touched, and there is a fence behind each of them, so that a
+   kernel which leaves one is caught: tests/kernels/sanitized.py. */
+#if defined(__SANITIZE_ADDRESS__)
+#define FENCED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define FENCED 1
+#endif
+#endif
+#ifdef FENCED
+#include <sanitizer/asan_interface.h>
+#define FENCE LINE
+#else
+#define FENCE 0
+#define ASAN_POISON_MEMORY_REGION(start, size) ((void)0)
+#define ASAN_UNPOISON_MEMORY_REGION(start, size) ((void)0)
+#endif
+
 typedef struct chunk {
     struct chunk *below;
     size_t size, used;
@@ -45,8 +63,9 @@ static inline place top(stack *memory) {
     return here;
 }
 
-static void *push(stack *memory, size_t size) {
-    size = (size + LINE - 1) / LINE * LINE;
+static void *push(stack *memory, size_t exact) {
+    if (exact > SIZE_MAX / 2) longjmp(memory->out_of_memory, 1);
+    size_t size = (exact + FENCE + LINE - 1) / LINE * LINE;
     if (memory->top->size - memory->top->used < size) {
         chunk *next = memory->spare;
         memory->spare = NULL;
@@ -56,17 +75,19 @@ static void *push(stack *memory, size_t size) {
         }
         if (!next) {
             size_t room = size > CHUNK ? size : CHUNK;
-            next = room > SIZE_MAX / 2 ? NULL : malloc(sizeof(chunk) + room + LINE);
+            next = malloc(sizeof(chunk) + room + LINE);
             if (!next) longjmp(memory->out_of_memory, 1);
             next->size = room;
             next->data = (char *)(((uintptr_t)(next + 1) + LINE - 1) / LINE * LINE);
         }
+        ASAN_POISON_MEMORY_REGION(next->data, next->size);
         next->used = 0;
         next->below = memory->top;
         memory->top = next;
     }
     void *start = memory->top->data + memory->top->used;
     memory->top->used += size;
+    ASAN_UNPOISON_MEMORY_REGION(start, exact);
     return start;
 }
 
@@ -82,6 +103,7 @@ static inline void cut(stack *memory, place here) {
         }
     }
     memory->top->used = here.used;
+    ASAN_POISON_MEMORY_REGION(here.chunk->data + here.used, here.chunk->size - here.used);
 }
 
 /* Numbers. */
@@ -5252,6 +5274,7 @@ static PyObject *run(PyObject *self, PyObject *const *args, Py_ssize_t n_args) {
         place bottom = {&first, 0};
         memory.top = &first;
         memory.spare = NULL;
+        ASAN_POISON_MEMORY_REGION(first.data, first.size);
         PyThreadState *thread = PyEval_SaveThread();
         if (setjmp(memory.out_of_memory) == 0)
             one->run(&memory, given.arguments, answers);
@@ -5272,6 +5295,7 @@ static PyObject *run(PyObject *self, PyObject *const *args, Py_ssize_t n_args) {
             }
         }
         cut(&memory, bottom);
+        ASAN_UNPOISON_MEMORY_REGION(first.data, first.size);
         free(memory.spare);
     }
     for (int i = 0; i < given.n_views; i++) PyBuffer_Release(&given.views[i]);

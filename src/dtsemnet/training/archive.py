@@ -20,8 +20,9 @@ from numpy.lib.npyio import NpzFile
 
 from dtsemnet.arrays import Array
 from dtsemnet.files import open_atomically
+from dtsemnet.names import printable
 
-__all__ = ["read_archive", "unreadable", "write_archive"]
+__all__ = ["DAMAGES", "read_archive", "unreadable", "write_archive"]
 
 TEXT = "text"
 """Name of the member that holds the JSON text."""
@@ -64,16 +65,24 @@ def read_archive(path: str | PathLike[str]) -> tuple[Any, dict[str, Array]]:
                 if not isinstance(archive, NpzFile):
                     raise ValueError("it holds a single array")
                 arrays = {name: archive[name] for name in archive.files}
-            return json.loads(str(arrays.pop(TEXT))), arrays
+            return json.loads(_text(arrays.pop(TEXT))), arrays
         except MemoryError:
             raise MemoryError(f"checkpoint {path} does not fit into the memory that is left.") from None
         except DAMAGES as error:
             raise unreadable(path, error) from error
 
 
+def _text(array: Array) -> str:
+    """Read a text that numpy keeps as numbers of letters, which it does not check and Python's texts must not break."""
+    if array.ndim or array.dtype.kind != "U":
+        raise ValueError(f"its text is an array of {array.ndim} dimensions and dtype {array.dtype}")
+    return array.astype(array.dtype.newbyteorder("<")).tobytes().decode("utf-32-le").rstrip("\0")
+
+
 def unreadable(path: str | PathLike[str], error: object) -> ValueError:
     """Make the error for a checkpoint whose content is not what it must be."""
+    reason = printable(f"{type(error).__name__}: {error}")[:300]  # it may quote the file
     return ValueError(
-        f"checkpoint {path} cannot be read ({type(error).__name__}: {error}); it is torn, or was changed or written "
+        f"checkpoint {path} cannot be read ({reason}); it is torn, or was changed or written "
         "by something else. Delete it to start anew."
     )

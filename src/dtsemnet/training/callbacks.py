@@ -10,6 +10,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
+from dtsemnet.names import shown
 from dtsemnet.notebook import Rewritten, block, curves, in_notebook
 from dtsemnet.training.engine import ClassEngine, Engine, Rows, Step, TreeEngine
 
@@ -82,9 +83,16 @@ class History:
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> History:
-        """Undo :meth:`to_dict`."""
+        """Undo :meth:`to_dict`; raises a KeyError, TypeError or ValueError for what that did not write."""
         epochs = [Epoch(**{**row, "step": Step(**row["step"])}) for row in content["epochs"]]
-        return cls(epochs, content["best_epoch"], content["stopped"])
+        best, stopped = content["best_epoch"], content["stopped"]
+        if best is not None:
+            scored = [n for n, row in enumerate(epochs) if isinstance(row.monitor, (int, float))]
+            if not isinstance(best, int) or best not in scored:
+                raise ValueError(f"the best epoch is {shown(best)}, which was not judged")
+        if stopped not in (None, "patience", "interrupt", "callback"):
+            raise ValueError(f"it was stopped by {shown(stopped)}, which does not exist")
+        return cls(epochs, best, stopped)
 
 
 @dataclass(frozen=True)

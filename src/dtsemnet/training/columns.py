@@ -126,7 +126,8 @@ class Rules:
             1 if features with direction 1 may push rows to the right, -1 to the left, 0 neither; None: by
             :func:`sides_of_weights`.
         """
-        allowed = ANY_SIGN * self._free_features(splits, n_columns).astype(np.int8)
+        # C order: kernels that came compiled take nothing else.
+        allowed = ANY_SIGN * self._free_features(splits, n_columns).astype(np.int8, order="C")
         if self.direction is None:
             return allowed
         if not self.splits_read_directed:
@@ -141,7 +142,7 @@ class Rules:
         """What each number of the leaf models may be, (n_models, n_features + 1), or no rows if all are free."""
         if leaves.shape[1] == 1:
             return np.ones((0, 1), np.int8)
-        allowed = ANY_SIGN * free_features(leaves, self.column, n_columns).astype(np.int8)
+        allowed = ANY_SIGN * free_features(leaves, self.column, n_columns).astype(np.int8, order="C")
         if self.direction is None:
             return allowed
         signs = np.append(allowed_signs(self.direction, self.direction), np.int8(ANY_SIGN))

@@ -65,6 +65,8 @@ class CompiledEngine(ABC):
         for name, array in self._arrays().items():
             array[...] = state[name]
         self.n_steps = int(state["n_steps"])
+        if self.n_steps < 0:
+            raise ValueError(f"n_steps must be at least 0, got {self.n_steps}")
 
     def _arrays(self) -> dict[str, Array]:
         """Everything that training changes, apart from the count of steps."""
@@ -152,6 +154,12 @@ class CpuClassification(_CpuEngine):
 
     def parameters(self) -> ClassParameters:
         return ClassParameters(self.splits.value.copy(), self.leaf_class.copy())
+
+    def restore(self, state: dict[str, Array]) -> None:
+        # Kernels look up classes by these numbers without a check, and a checkpoint may hold any.
+        if not ((state["leaf_class"] >= 0) & (state["leaf_class"] < self.n_classes)).all():
+            raise ValueError(f"leaf_class must hold classes from 0 to {self.n_classes - 1}")
+        super().restore(state)
 
     def assign(self, leaf_class: Ints) -> None:
         self.leaf_class[...] = leaf_class

@@ -30,7 +30,7 @@ from typing import Any, Generic, Self, TypeVar
 import numpy as np
 
 from dtsemnet.arrays import Array
-from dtsemnet.training.archive import read_archive, unreadable, write_archive
+from dtsemnet.training.archive import DAMAGES, read_archive, unreadable, write_archive
 from dtsemnet.training.callbacks import Callback, Context, Epoch, History
 from dtsemnet.training.engine import Engine, Step
 from dtsemnet.training.schedules import Phase
@@ -126,9 +126,11 @@ class Training(Generic[E]):
             saved = self.checkpoint.read(self._fingerprint)
             if saved is not None:
                 try:
+                    if saved.best is not None:
+                        self.engine.restore(saved.best)  # what cannot be restored at the end is refused now
                     self.engine.restore(saved.state)
                     self.rng.bit_generator.state = saved.rng
-                except (KeyError, RuntimeError, TypeError, ValueError) as error:
+                except DAMAGES as error:
                     raise unreadable(self.checkpoint.path, error) from error
                 self.history, self.score, self._best = saved.history, saved.score, saved.best
         for callback in self.callbacks:
@@ -239,9 +241,9 @@ class Checkpoint:
 
         try:
             owner, history = about["run"], History.from_dict(about["history"])
-            score = None if about["score"] is None else tuple(about["score"])
+            score = None if about["score"] is None else tuple(map(float, about["score"]))
             saved = Saved(part("state/"), part("best/") or None, about["rng"], history, score)
-        except (KeyError, TypeError, ValueError) as error:
+        except DAMAGES as error:
             raise unreadable(self.path, error) from error
         if owner != fingerprint:
             raise ValueError(

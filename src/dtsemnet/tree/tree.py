@@ -228,10 +228,10 @@ class Tree(_validate.Value):
         >>> line.predict([[1.0], [2.0]])
         array([3., 4.])
         """
-        leaf = self.apply(X, n_threads=n_threads)
+        rows = self._read(X)  # once: what is no array may be another table when it is read again
+        leaf = self.apply(rows, n_threads=n_threads)
         if self.coef is None:
             return self._answer[leaf]
-        rows = self._read(X)
         output = np.empty((len(rows), self.n_outputs))
         coef, lower, upper = self._linear
         for start, stop, block in _blocks(rows):
