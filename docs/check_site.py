@@ -1,4 +1,5 @@
-"""Check the site that was built: every link inside it leads somewhere, and every public name has its page.
+"""Check the site that was built: every link inside it leads somewhere, and every public name has its page,
+where types are words and not labels that nothing resolved.
 
     python docs/check_site.py docs/_build/html
 
@@ -84,13 +85,20 @@ def undocumented(site: Path) -> Iterator[str]:
             yield f"{public.package}.{public.name}: no page"
 
 
+def labels_left(site: Path) -> Iterator[str]:
+    """Name the pages where a label of another inventory stands in place of a type."""
+    for path in pages(site):
+        if path.relative_to(site).parts[0] == "api" and "bltin-" in path.read_text(encoding="utf-8"):
+            yield f"{path.relative_to(site)}: a label (bltin-...) in place of a type"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("site", type=Path)
     parser.add_argument("--external", action="store_true", help="list the links to other sites")
     arguments = parser.parse_args()
     site = arguments.site.resolve()
-    problems = [*broken_links(site), *undocumented(site)]
+    problems = [*broken_links(site), *undocumented(site), *labels_left(site)]
     external = external_links(site)
     n_links = sum(len(read(path).links) for path in pages(site))
     print(f"{len(pages(site))} pages, {n_links:,} links, {len(public_names())} public names: {len(problems)} problems")

@@ -64,6 +64,7 @@ python_maximum_signature_line_length = 2000  # signatures wrap as text does; typ
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = True
 numpydoc_xref_ignore = "all"
+numpydoc_xref_aliases = {"bool": "bool", "boolean": "bool"}  # its own lead to a label of Python's inventory, as text
 
 # Examples.
 sphinx_gallery_conf = {

@@ -350,3 +350,10 @@ def test_leaves_that_hide_terms_say_so_and_what_the_brackets_are():
     assert "3 more terms [" in text
     assert "Leaves hide up to 3 terms, so the text alone does not give the tree's outputs." in text
     assert "In brackets behind hidden terms: the least and the most that they add" in text
+
+
+def test_only_numbers_count_as_0_if_they_are_missing():
+    encoder = Encoder([Column("colour", categories=("red", "blue"), missing="indicator")])
+    text = to_text(Model(encoder, Tree(Topology([]), np.empty((0, 3)), [], [[0.0]], coef=[[[1.0, 2.0, 3.0]]])))
+    assert "counts if it holds." in text
+    assert "A missing number counts as 0" not in text

@@ -403,7 +403,10 @@ def _plain(value: Any) -> Any:
 
 
 def _step_lines(number: int, step: Step) -> list[str]:
-    away = "" if step.distance is None else f", {number_text(step.distance, 2)} standard deviations from the boundary"
+    away = ""
+    if step.distance is not None:
+        distance = number_text(step.distance, 2)
+        away = f", {distance} standard deviation{'s' * (distance != '1')} from the boundary"
     answer = f"   score {_number(step.score)}: {'yes' if step.yes else 'no'}{away}"
     question = re.split(r" (?=[+-] )", f"{step.question} ?")  # a long sum is broken before a sign
     pushes = [f"   {text}"] if (text := _pushes(step)) else []

@@ -177,10 +177,11 @@ def _notes(printed: _Printed) -> list[str]:
         notes.append(view.remark)
     leaves = (parts for lines in printed.leaf_lines for parts in lines)
     shown = "\n".join(" ".join(parts) for parts in [*(q.parts for q in printed.questions), *leaves])
-    brackets = [f.term for f in view.features if f.kind != "number" and f.term in shown]
+    brackets = [feature for feature in view.features if feature.kind != "number" and feature.term in shown]
     if brackets:
-        missing = " A missing number counts as 0." * any(term.endswith(" missing)") for term in brackets)
-        notes.append(f"A term in brackets, such as {brackets[0]}, counts if it holds.{missing}")
+        numbers = any(feature.kind == "missing" and feature.column.categories is None for feature in brackets)
+        missing = " A missing number counts as 0." * numbers
+        notes.append(f"A term in brackets, such as {brackets[0].term}, counts if it holds.{missing}")
     n_cut = sum(question.n_hidden > 0 for question in printed.questions)
     if n_cut:
         most = max(question.n_hidden for question in printed.questions)
