@@ -12,7 +12,7 @@ import random
 import tempfile
 import zipfile
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,8 +41,34 @@ class Harness(NamedTuple):
 
 
 def model_files() -> list[bytes]:
-    """Small model files of every kind: classes, numbers, categories, missing values, margins, folds, a policy."""
-    return [path.read_bytes() for path in sorted(GOLDEN.glob("*.json"))]
+    """Small model files of every kind: classes, numbers, labels, categories, missing values, margins, folds, policies."""
+    return [path.read_bytes() for path in sorted(GOLDEN.glob("*.json"))] + fitted()
+
+
+@cache
+def fitted() -> list[bytes]:
+    """Files of estimators with parameters and targets that no old file has."""
+    from dtsemnet import DTSemNetClassifier, DTSemNetRegressor
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3)).round(1)
+    y, above = np.exp(X[:, 0]), X > 0
+    brief: dict[str, Any] = {"max_depth": 1, "effort": 0, "max_iter": 2, "n_init": 1}
+    order = {"integer_weights": 5, "monotonic_cst": [1, 0, 0], "interaction_cst": [[0, 1], [2]]}
+    fits: list[tuple[Any, Any]] = [
+        (DTSemNetClassifier(**brief, **order, class_weight={0: 1.0, 1: 2.5}), above[:, 0].astype(int)),
+        (DTSemNetClassifier(**brief, max_split_features=2), above.astype(int)),
+        (DTSemNetClassifier(**brief, interaction_cst="no_interactions"), np.where(above[:, 1], "b", "a")),
+        (DTSemNetRegressor(**brief, max_leaf_features=1, monotonic_cst=[0, -1, 0]), y),
+        (DTSemNetRegressor(**brief, leaf="constant", loss="tweedie", tweedie_power=1.3), y),
+        (DTSemNetRegressor(**brief, leaf="constant", loss="poisson", integer_weights=True), y),
+    ]
+    files = []
+    with tempfile.TemporaryDirectory() as folder:
+        for estimator, target in fits:
+            estimator.fit(X, target).save(Path(folder, "model.json"))
+            files.append(Path(folder, "model.json").read_bytes())
+    return files
 
 
 def training(kind: str, path: Path, n_epochs: int | None = None) -> Any:

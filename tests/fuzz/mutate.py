@@ -45,12 +45,15 @@ WORDS = [
     "from_dtype", "balanced", "auto", "margin", "leaf", "<U1", "<U0", "<U1000000000", "|S1", "object", "int8", "int64",
     "uint8", "float16", "float64", "bool", "datetime64[s]", "datetime64[ns]", "V8", "i4,i4", "complex128", "str",
     "/etc/passwd", "../checkpoint", "cuda", "torch", "O", "timedelta64[s]", "float128", "longdouble",
+    "pairwise", "no_interactions", "poisson", "gamma", "tweedie", "linear", "constant",
 ]  # fmt: skip
 KEYS = [
     "n_features", "n_splits", "n_outputs", "children", "weight", "bias", "value", "coef", "lower", "upper",
     "feature_names", "class_names", "name", "categories", "missing", "fill", "center", "scale", "low", "high", "kind",
     "rate", "power", "floor", "about", "probability", "output", "encoder", "columns", "tree", "version", "checkpoint",
     "class_weight", "random_state", "cross_fit", "leaf_weight", "class_dtype", "extra",
+    "integer_weights", "monotonic_cst", "interaction_cst", "max_leaf_features", "max_split_features", "sparsity",
+    "loss", "tweedie_power", "leaf",
 ]  # fmt: skip
 TOKENS = [b",", b"[", b"]", b"{", b"}", b'"', b":", b"1", b"e9", b"\\u0000", b"-", b"\xef\xbb\xbf"]
 _RAW = "@raw number "
