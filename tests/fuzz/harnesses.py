@@ -41,7 +41,7 @@ class Harness(NamedTuple):
 
 
 def model_files() -> list[bytes]:
-    """Small model files of all kinds: classes, numbers, labels, categories, missing values, margins, folds, policies."""
+    """Small model files of all kinds: classes, numbers, labels, categories, missing values, margins, a policy."""
     return [path.read_bytes() for path in sorted(GOLDEN.glob("*.json"))] + fitted()
 
 
