@@ -215,6 +215,8 @@ def test_bad_arguments_are_named():
         robustness(tree, [0, 0], 3)
     with pytest.raises(ValueError, match="x must be one row of 2 values"):
         robustness(tree, [0, 0, 0])
+    with pytest.raises(ValueError, match="x must hold numbers, got 'one' in column 'x1'"):
+        robustness(tree, [0, "one"])
     with pytest.raises(ValueError, match="epsilon must be"):
         certify(tree, [[0, 0]], -1)
     with pytest.raises(ValueError, match="regressor"):

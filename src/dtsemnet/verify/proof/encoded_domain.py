@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dtsemnet.arrays import Array, Bools, Floats
+from dtsemnet.names import shown
 from dtsemnet.tree import Model
 from dtsemnet.tree.doubles import double_at, rank_of
 from dtsemnet.tree.encoder import is_missing
@@ -408,7 +409,15 @@ def column_number(model: Model, name: Name, argument: str = "feature") -> int:
 def read_row(model: Model, x: Any) -> Array:
     """Read one row of columns: an array of numbers, or of objects if there are categories."""
     row = model.encoder.read_row(x)[0]
-    return row.astype(np.float64) if model.encoder.is_numeric else row
+    if not model.encoder.is_numeric:
+        return row
+    numbers = np.empty(len(row))
+    for j, (column, value) in enumerate(zip(model.encoder.columns, row.tolist())):
+        try:
+            numbers[j] = np.nan if is_absent(value) else value
+        except (TypeError, ValueError):
+            raise ValueError(f"x must hold numbers, got {shown(value)} in column {shown(column.name)}.") from None
+    return numbers
 
 
 def table_rows(model: Model, X: Any) -> Array:
