@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from dtsemnet.tree import Model, Topology, Tree
-from dtsemnet.verify import Domain, reachable_leaves
+from dtsemnet.tree import Column, Encoder, Model, Topology, Tree
+from dtsemnet.verify import Domain, output_bounds, reachable_leaves
 from dtsemnet.verify.proof.binding import bind
 from strategies import make_model
 
@@ -25,6 +25,15 @@ def test_narrowed_columns_are_those_of_a_smaller_box():
     categories = make_model("mixed class")
     with pytest.raises(ValueError, match="which has categories"):
         bind(categories, Domain(-1.0, 1.0).narrow({"rooms": (0, 1)}))
+
+
+def test_a_fill_between_integers_is_found():
+    tree = Tree(Topology([]), np.empty((0, 1)), [], [[0.0]], coef=[[[-1.0]]])
+    model = Model(Encoder([Column("x", missing="fill", fill=0.25)]), tree)
+    domain = Domain(0, 3, integer=["x"], missing=["x"], A=[[-1.0]], b=[-0.25])  # 0 is left out, a missing value is not
+    (found,) = output_bounds(model, domain)
+    assert found.maximum.certified == found.maximum.attained == -0.25
+    assert np.isnan(found.maximum.point[0])
 
 
 def test_constraints_are_checked_without_rounding():

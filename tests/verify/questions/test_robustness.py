@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from dtsemnet.tree import Topology, Tree
+from dtsemnet.tree import Column, Encoder, Model, Topology, Tree
 from dtsemnet.verify import Domain, certify, counterfactual, robustness
 from strategies import eighths, make_model, trees
 from verify.oracle import N_TREES, grid, hard_trees, is_satisfiable, law, leaf_terms, number, optimum, variables
@@ -139,6 +139,18 @@ def test_axis_aligned_radius_is_exact_to_the_last_double():
     found = robustness(tree, [0.0, 0.0])
     assert 1.0 - 1e-15 < found.lower <= found.upper <= 1.0 + 1e-14
     assert found.point[0] > 1.0
+
+
+@pytest.mark.parametrize("norm", ["inf", 1])
+def test_a_clip_takes_nothing_from_the_radius(norm):
+    tree = Tree(Topology.complete(1), [[1.0]], [-1.0], [[1, 0], [0, 1]], class_names=["a", "b"])
+    model, domain = Model(Encoder([Column("x", lower=-4.0, upper=4.0)]), tree), Domain(0, 9)
+    first = np.nextafter(1.0, 2.0)
+    found = robustness(model, [0.0], norm, domain=domain)
+    assert (found.upper, found.point[0]) == (first, first)
+    assert found.lower >= 1.0
+    assert certify(model, [[0.0]], first, norm, domain=domain).status[0] == "broken"
+    assert certify(model, [[0.0]], 1.0 - 1e-15, norm, domain=domain).status[0] == "certified"
 
 
 @pytest.mark.parametrize("norm", ["inf", 1, 2])

@@ -144,7 +144,7 @@ class EncodedDomain:
         for j, (reading, part) in enumerate(zip(self.readings, encoder.features_of_column)):
             choice = taken.get(j)
             if choice is not None:
-                k = _nearest(z[part], choice.lower, choice.upper)
+                k = _nearest(z[part], choice.lower, choice.upper, choice.is_whole)
                 if not choice.is_number[k]:
                     row[j] = choice.values[k]
                     continue
@@ -161,7 +161,7 @@ class EncodedDomain:
             low, high, meets = _meet(choice, lower, upper)
             if meets.any():
                 part = z[..., choice.part]
-                k = _nearest(part, low[meets], high[meets])
+                k = _nearest(part, low[meets], high[meets], choice.is_whole[meets])
                 moved = np.where(choice.is_whole[meets][k][..., None], np.round(part), part)
                 z[..., choice.part] = np.clip(moved, low[meets][k], high[meets][k])
         return z
@@ -171,7 +171,7 @@ class EncodedDomain:
         lower, upper = self.lower.copy(), self.upper.copy()
         for choice in self.choices:
             low, high, meets = _meet(choice, lower, upper)
-            k = np.flatnonzero(meets)[_nearest(z[choice.part], low[meets], high[meets])]
+            k = np.flatnonzero(meets)[_nearest(z[choice.part], low[meets], high[meets], choice.is_whole[meets])]
             lower[choice.part], upper[choice.part] = low[k], high[k]
         return lower, upper
 
@@ -477,9 +477,11 @@ def _meet(choice: Choice, lower: Floats, upper: Floats) -> tuple[Floats, Floats,
     return low, high, np.asarray((low <= high).all(axis=1))
 
 
-def _nearest(z: Floats, low: Floats, high: Floats) -> Any:
+def _nearest(z: Floats, low: Floats, high: Floats, is_whole: Bools) -> Any:
     """The alternative that is nearest to a point, the first of equals; of several points the one of each."""
-    return np.abs(z[..., None, :] - np.clip(z[..., None, :], low, high)).sum(axis=-1).argmin(axis=-1)
+    z = z[..., None, :]
+    # Between two integers may lie a fill.
+    return np.abs(z - np.clip(np.where(is_whole[:, None], np.round(z), z), low, high)).sum(axis=-1).argmin(axis=-1)
 
 
 def _leaves_hull(low: Floats, high: Floats, k: int) -> bool:

@@ -326,7 +326,8 @@ def allow_for_maps(encoded: EncodedDomain, distance: Distance, best: NearestPoin
     slack = 0.0
     for feature, weight in zip(encoded.model.encoder.features, distance.weight.tolist()):
         column, j = feature.column, feature.column_index
-        if feature.kind == "number" and not column.is_identity and np.isfinite(weight):
+        is_rounded = (column.center, column.scale) != (0.0, 1.0)  # a clip alone rounds nothing
+        if feature.kind == "number" and is_rounded and np.isfinite(weight):
             most = encoded.readings[j].largest + abs(column.center)
             slack += 16 * 2.0**-53 * weight * abs(column.scale) * most
     if slack:
