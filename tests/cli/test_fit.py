@@ -147,6 +147,14 @@ def test_depth_0_is_one_leaf_for_both(run: Run) -> None:
     assert figures["dtsemnet"]["test"] == figures["cart"]["test"]
 
 
+def test_a_single_linear_leaf_is_not_compared_with_a_constant(run: Run, tmp_path: Path) -> None:
+    Path("line.csv").write_text("x,y\n" + "".join(f"{k},{2 * k + 0.5}\n" for k in range(120)))
+    figures = run("fit", "line.csv", "--target", "y", "--json").json()
+    assert figures["dtsemnet"]["leaves"] == 1
+    assert figures["cart"]["leaves"] > 50
+    assert figures["cart"]["test"]["R2"] > 0.99
+
+
 @pytest.mark.parametrize("place", [0, 7, 23, 42, 59])
 def test_a_single_empty_cell_is_known_to_the_tree_wherever_it_is(place: int, run: Run) -> None:
     table = pd.DataFrame({"x": np.arange(60.0) ** 2, "z": np.arange(60.0) % 7, "y": ["a", "b"] * 30})

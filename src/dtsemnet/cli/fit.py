@@ -138,7 +138,7 @@ def run(
 
     The target decides between classification and regression, texts become numbers or categories, missing values a
     feature of their own; the summary says what became of every column. A fifth of the rows is held out for the scores,
-    which are shown beside those of CART of the depth that was asked for, or found.
+    which are shown beside those of CART of the depth that was asked for, or found (of any depth if no split is needed).
     """
     check_output(out, force=True)  # whether it may be replaced is asked when the table was read
     if jobs == 0:
@@ -233,9 +233,10 @@ def _fit(table: SplitTable, options: dict[str, Any]) -> tuple[Any, dict[str, Any
         estimator.model_ = replace(estimator.model_, encoder=encoder, tree=named)
         estimator.feature_names_in_ = np.array(train.names, dtype=object)
     model = estimator.model_
-    # CART cannot have a depth of 0, which is one leaf; instead no node has rows enough to be split.
-    depth = model.tree.depth if options["max_depth"] is None else options["max_depth"]
-    limit = {"max_depth": depth} if depth else {"max_depth": 1, "min_samples_split": 2**30}
+    # CART cannot have a depth of 0, which is one leaf; if that was asked for, no node has rows enough to be split. If
+    # the fit found that one linear model is enough, a constant would be no comparison: CART grows as it likes.
+    asked, found = options["max_depth"], model.tree.depth or None
+    limit = {"max_depth": 1, "min_samples_split": 2**30} if asked == 0 else {"max_depth": asked or found}
     cart = (DecisionTreeClassifier if classes else DecisionTreeRegressor)(**limit, random_state=options["random_state"])
     start = time.process_time()
     cart.fit(model.transform(train.X), train.y, sample_weight=train.weight)

@@ -54,8 +54,8 @@ class DTSemNetClassifier(MultilabelClassifier, PrunableEstimator):
         training, so that those that are left and the other splits adapt.
     sparsity : {"auto"}, optional
         "auto" also tries trees whose splits read at most 10, 5, 3, 2 and 1 columns, and takes the one whose splits
-        read the fewest columns in all among those that are no more than one standard error worse than the best on
-        rows that they were not trained on. See :meth:`sparsity_path`.
+        read the fewest columns in all among those that are no more than three quarters of a standard error worse than
+        the best on rows that they were not trained on. See :meth:`sparsity_path`.
     integer_weights : bool or int, default=False
         Splits of whole numbers, points that a person can add up: weights from -10 to 10 (True), or up to this number,
         and a whole threshold. Columns of numbers are then counted in steps of 1, 2 or 5 times a power of ten, near

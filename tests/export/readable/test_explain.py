@@ -254,3 +254,15 @@ def test_a_missing_value_that_is_filled_in_is_shown_as_missing():
     assert [(term.column, term.value) for term in found.path[0].terms] == [("age", None), ("colour", None)]
     assert [flip.column for flip in found.path[0].flips] == ["colour"]  # a missing number stays missing
     assert "age = missing" in str(found)
+
+
+def test_terms_that_do_next_to_nothing_are_left_out_of_questions_and_counted():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((100, 3))
+    tree = Tree(Topology.complete(1), [[1.0, -2.0, 1e-7]], [0.1], [[0.0], [1.0]])
+    (step,) = explain(tree, X[0], background=X).path
+    assert step.n_negligible == 1
+    assert "x2" not in step.question
+    assert "x2" in {term.column for term in step.terms}, "sums are as the tree computes them"
+    assert "; 1 small term left out" in str(explain(tree, X[0], background=X))
+    assert "x2" in explain(tree, X[0]).path[0].question, "without rows nobody knows what matters"

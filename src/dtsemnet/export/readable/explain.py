@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from dtsemnet.arrays import Array, Floats
-from dtsemnet.export.readable.text import CUT, LONGEST, break_line
+from dtsemnet.export.readable.text import CUT, LONGEST, break_line, without_negligible
 from dtsemnet.names import printable
 from dtsemnet.tree import Topology, Tree
 from dtsemnet.tree.encoder import is_missing
@@ -148,7 +148,7 @@ class Step:
 
     split: int
     question: str
-    """The split in words, numbers rounded for reading."""
+    """The split in words, numbers rounded for reading; with a background, without terms that do nearly nothing."""
     score: float
     """The score as the tree computes it: yes if positive. Its size is the margin, in units of the score."""
     yes: bool
@@ -164,6 +164,8 @@ class Step:
     """Euclidean distance to the hyperplane with each feature in standard deviations of the background.
 
     None without a background, or if no feature of the split varies in it."""
+    n_negligible: int = 0
+    """Terms that the question leaves out: together they move the score by no more than 0.1 % of its range."""
 
     @property
     def nearest(self) -> tuple[Flip, ...]:
@@ -275,6 +277,9 @@ class _Case:
         self.mean = np.zeros(len(view.features)) if background is None else background.mean(axis=0)
         self.spread = None if background is None else background.std(axis=0)
         self.features = view.rows(row)[0]
+        if background is not None:
+            seen = np.vstack([background, self.features])
+            self.box = seen.min(axis=0), seen.max(axis=0)
         self.encoded = np.array(view.model.transform(row)[0], dtype=np.float64)
         self.members = [view.members(j) for j in range(len(view.columns))]
 
@@ -284,7 +289,12 @@ class _Case:
         score = float(self.scores(split, self.encoded[None])[0])
         is_long = np.count_nonzero(weight) > LONGEST
         shown = largest_terms(weight, weight * self.features)[:CUT] if is_long else None
-        question = write_question(view, weight, bias, Digits.same(len(weight), _DIGITS), shown)
+        asked, constant, n_negligible = weight, bias, 0
+        if self.background is not None and not is_long:
+            rest = without_negligible(weight, bias, *self.box)
+            if (Sum(rest.weight, rest.bias, (), 0)(self.features[None])[0] > 0) == (score > 0):
+                asked, constant, n_negligible = rest
+        question = write_question(view, asked, constant, Digits.same(len(weight), _DIGITS), shown)
         distance = None
         if self.spread is not None:
             length = math.hypot(*(weight * self.spread).tolist())
@@ -293,7 +303,9 @@ class _Case:
         pushes = self.contributions(weight, self.mean)
         flips = {**self.numbers(split, score), **self.categories(split, score)}
         ordered = tuple(flips[column] for column in sorted(flips))
-        return Step(split, " ".join(question.parts), score, score > 0, bias, terms, pushes, ordered, distance)
+        return Step(
+            split, " ".join(question.parts), score, score > 0, bias, terms, pushes, ordered, distance, n_negligible
+        )
 
     def contributions(self, weight: Floats, mean: Floats) -> tuple[Contribution, ...]:
         """Give what each column with a weight adds, features of one column together."""
@@ -408,6 +420,8 @@ def _step_lines(number: int, step: Step) -> list[str]:
         distance = number_text(step.distance, 2)
         away = f", {distance} standard deviation{'s' * (distance != '1')} from the boundary"
     answer = f"   score {_number(step.score)}: {'yes' if step.yes else 'no'}{away}"
+    if step.n_negligible:
+        answer += f"; {step.n_negligible} small term{'s' * (step.n_negligible > 1)} left out"
     question = re.split(r" (?=[+-] )", f"{step.question} ?")  # a long sum is broken before a sign
     pushes = [f"   {text}"] if (text := _pushes(step)) else []
     return [*break_line(f"{number}. ", "     ", question, _WIDTH), answer, *pushes, f"   {_nearest(step)}"]
