@@ -41,7 +41,7 @@ NAME = "_native"
 def compile_sanitized(compiler: str, folder: Path) -> Path:
     """Compile the kernels with sanitizers, as a module of Python."""
     module = folder / f"{NAME}.abi3.so"
-    flags = ["-shared", "-fPIC", "-ffp-contract=off", "-fno-math-errno", *SANITIZERS, *WAYS[compiler][0]]
+    flags = ["-w", "-shared", "-fPIC", "-ffp-contract=off", "-fno-math-errno", *SANITIZERS, *WAYS[compiler][0]]
     include = sysconfig.get_path("include")
     subprocess.run(
         [compiler, *flags, f"-DMODULE_NAME={NAME}", f"-I{include}", str(SOURCE), "-lm", "-o", str(module)], check=True
@@ -163,11 +163,17 @@ class Rounds:
             self.call("prediction in threads", tree.predict, many, n_threads=2)
 
     def agree(self, tree: Any, X: Any, plain: Any) -> None:
-        """Compare leaves with those that numpy computes."""
-        found, expected = self.call("leaves", tree.apply, X), np.zeros(len(X), np.int64)
+        """Compare leaves with those that numpy computes, and with those that scores lead to."""
+        from dtsemnet.kernels import logits
+
+        found, scores = self.call("leaves", tree.apply, X), self.call("scores", tree.scores, X)
+        expected, walked = np.zeros((2, len(X)), np.int64)
         if found is not None and tree.n_splits:
             plain.apply(X, *tree._prepared, expected)
             assert np.array_equal(found, expected), tree
+            if scores is not None:
+                logits.walk(np.ascontiguousarray(scores.T), tree.topology.children, walked)
+                assert np.array_equal(found, walked), tree
 
     def files(self, rng: random.Random, n_files: int) -> None:
         """Damaged model files, and damaged checkpoints from which a training resumes."""
@@ -199,6 +205,8 @@ class Rounds:
             self.call("prediction of a fit", estimator.predict_set, X)
         else:
             self.call("prediction of a fit", estimator.predict_interval, X)
+        other = type(estimator)(**{**settings, "init": estimator.tree_, "max_depth": None})  # of any leaves and classes
+        self.call("fit from a tree", other.fit, np.nan_to_num(X[: len(X) // 2]), y[: len(y) // 2])
         if rng.random() < 0.3:  # goes on from its own tree, with other rows, other classes, or other columns
             estimator.set_params(warm_start=True, max_iter=2)
             for rows, labels in ((X[::-1], y[::-1]), (X, np.roll(y, 1, axis=0)), (X[:, :1], y), (X, y[:0])):
@@ -220,7 +228,8 @@ def table(rng: random.Random, is_classifier: bool) -> tuple[Any, Any, dict[str, 
     if is_classifier:
         n_classes = rng.choice([1, 2, 2, 3, 10, 60])
         y: Any = draw.integers(0, n_classes, n_rows)
-        y = rng.choice([y, np.array([f"c{k}" for k in y]), np.arange(n_rows), y - 5])
+        labels = (draw.random((n_rows, 3)) < 0.4).astype(int)
+        y = rng.choice([y, np.array([f"c{k}" for k in y]), np.arange(n_rows), y - 5, labels])
     else:
         y = np.abs(X[:, 0]) + draw.random(n_rows) + 0.1
         y = rng.choice([y, np.round(y), np.column_stack([y, -y]), y * 1e12, y * 1e-12, np.zeros(n_rows)])
