@@ -228,3 +228,8 @@ def test_a_time_that_includes_compiling_says_so(run: Run, monkeypatch: pytest.Mo
 
 def test_a_seed_beyond_the_generators_is_refused_with_the_range(run: Run) -> None:
     assert "--seed must be from 0 to 4294967295" in " ".join(run("fit", "--seed", 2**32, code=2).stderr.split())
+
+
+def test_a_target_of_one_value_is_told(run: Run, tmp_path: Path) -> None:
+    Path("same.csv").write_text("x,y\n" + "".join(f"{k},yes\n" for k in range(40)))
+    assert "every row has the target 'yes'" in " ".join(run("fit", "same.csv", "--target", "y", *QUICK).stderr.split())

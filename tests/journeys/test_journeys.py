@@ -128,6 +128,12 @@ def test_the_way_a_table_is_written_does_not_change_its_tree(
             (),
             "turn dates into numbers in the file, such as the days since one of them",
         ),
+        ({"y": [0, 1] * 20}, (), "no column is left to predict from: the table has no other than the target."),
+        (
+            {"a": range(40), "y": [0, 1] * 20},
+            ("--drop", "a"),
+            "no other than the target and those of --drop",
+        ),
         (
             {"a": range(40), "y": [k + 0.5 for k in range(40)]},
             ("--task", "classification"),

@@ -227,6 +227,10 @@ def take_target(
         if not len(frame):
             raise ValueError(f"--target {quoted(target)} is empty in every row.")
     y = frame[target].infer_objects()
+    if len(y) > 1 and y.nunique() == 1:
+        remark(
+            f"every row has the target {quoted(y.iloc[0])}, so there is nothing to tell apart: the tree is one leaf."
+        )
     _refuse_infinite(frame[[target]], "--target")
     return frame.drop(columns=[target, *([weight] if weight else [])]), _plain_target(y), read_weight(frame, weight)
 
@@ -327,7 +331,8 @@ def prepare(frame: Any, *, drop: Sequence[str] = (), remark: Remark = lambda _: 
             fates[name] += f", missing in {counted(absent, 'row')}"
         kept[name] = values
     if not kept:
-        raise ValueError("no column is left to predict from: " + " ".join(reasons))
+        none = " ".join(reasons) or "the table has no other than the target" + " and those of --drop" * bool(drop) + "."
+        raise ValueError(f"no column is left to predict from: {none}")
     X = frame.iloc[:, :0].assign(**kept)
     _refuse_infinite(X, "column")
     return X, fates
