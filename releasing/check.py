@@ -327,6 +327,7 @@ def _run_tests(release: Release, name: str, interpreter: Path, *constraints: Pat
     environment = Environment.make(release.scratch / name, interpreter)
     wheel = release.wheel(release.distributions[0]).path
     environment.install(f"{wheel}[{','.join(('test', *_TESTED))}]", constraints=constraints)
+    kernels = _kernels(environment, wheel)
     parts = [f"tests/{part}" for part in release.parts]
     # The sources of the package are taken away, so that the wheel is what is tested.
     sources = release.scratch / f"sources-{name}"
@@ -338,7 +339,18 @@ def _run_tests(release: Release, name: str, interpreter: Path, *constraints: Pat
     (release.scratch / f"{name}.log").write_text(done.stdout, "utf-8")
     if done.returncode:
         raise Failed(f"{last}\nsee build/release/{name}.log; it ends with\n{done.stdout[-2500:]}")
-    return f"{last.strip('= ')}; {_versions(environment)}"
+    return f"{last.strip('= ')}; {_versions(environment)}; {kernels}"
+
+
+def _kernels(environment: Environment, wheel: Path) -> str:
+    """Say whether the wheel has compiled kernels, and check that this interpreter loads them."""
+    if wheel.name.endswith("-none-any.whl"):
+        return "no compiled kernels"
+    code = "from dtsemnet.kernels.native import native; print(native().__name__)"
+    done = environment.python("-c", code, folder=environment.folder)
+    if done.returncode:
+        raise Failed(f"the compiled kernels of {wheel.name} do not load:\n{done.stdout[-1500:]}")
+    return f"compiled kernels {done.stdout.strip().rpartition('.')[2]}"
 
 
 def _versions(environment: Environment) -> str:

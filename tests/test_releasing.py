@@ -161,3 +161,25 @@ def test_interpreters_are_found_by_their_version() -> None:
     here = f"{sys.version_info[0]}.{sys.version_info[1]}"
     assert find_interpreter(here) == Path(sys.executable)
     assert find_interpreter("1.5") is None
+
+
+class _Python:
+    """An environment whose Python answers as told."""
+
+    folder = Path()
+
+    def __init__(self, code: int, answer: str) -> None:
+        self.done = subprocess.CompletedProcess([], code, answer)
+
+    def python(self, *words: object, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+        return self.done
+
+
+def test_compiled_kernels_that_do_not_load_are_no_release() -> None:
+    wheel = Path("dtsemnet-1.2.3-cp311-abi3-linux_x86_64.whl")
+    named = _Python(0, "dtsemnet.kernels._native3\n")
+    assert check._kernels(named, wheel) == "compiled kernels _native3"  # type: ignore[arg-type]
+    broken = _Python(1, "AttributeError: 'NoneType' object has no attribute '__name__'")
+    with pytest.raises(Failed, match="do not load"):
+        check._kernels(broken, wheel)  # type: ignore[arg-type]
+    assert check._kernels(broken, Path("dtsemnet-1.2.3-py3-none-any.whl")) == "no compiled kernels"  # type: ignore[arg-type]
