@@ -71,8 +71,8 @@ def test_the_way_to_fit_leaves_that_does_best_over_all_folds_is_chosen():
     y = np.array([[0.0], [1.0]])
     good, bad = y + 0.1, y + 1.0
     folds = [
-        RegressionOutcome(np.stack([bad, good]), y, np.ones(2), ways, 3, (4, 1)),
-        RegressionOutcome(np.stack([good, good]), y, np.ones(2), ways, 5, (4, 2)),
+        RegressionOutcome(np.stack([bad, good]), y, np.ones(2), ways, 3, 4),
+        RegressionOutcome(np.stack([good, good]), y, np.ones(2), ways, 5, 4),
     ]
     judged = judge_numbers(folds, "squared_error", 0.0)
     assert judged.leaf_fit == ways[1]

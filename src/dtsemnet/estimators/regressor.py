@@ -35,10 +35,11 @@ class DTSemNetRegressor(TreeRegressor, PrunableEstimator, SparseEstimator):
         Largest number of splits on a path; by default the fit finds the depth itself.
     min_samples_leaf, max_leaf_nodes, ccp_alpha, max_split_features, sparsity
         As in :class:`DTSemNetClassifier`; ``ccp_alpha`` weighs squared errors of the models of the leaves, and
-        ``sparsity="auto"`` allows half a standard error, and shortens linear leaves too.
+        ``sparsity="auto"`` allows half a standard error; linear leaves keep all columns that ``max_leaf_features``
+        allows.
     max_leaf_features : int, optional
         Most columns that a linear model in a leaf may read, one model for each output; the other weights are exactly
-        zero. By default all, or with ``sparsity="auto"`` as few as do nearly as well.
+        zero. By default all.
     integer_weights : bool or int, default=False
         Splits of whole numbers, points that a person can add up: weights from -10 to 10 (True), or up to this number,
         and a whole threshold. Columns of numbers are then counted in steps of 1, 2 or 5 times a power of ten, near

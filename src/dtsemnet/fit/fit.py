@@ -69,8 +69,6 @@ PRUNINGS = (1.0, 3.0, 8.0)
 """How hard the trees of the leading plans are pruned, in the units of :meth:`OurTask.smaller_trees`."""
 LEADERS = 3
 """Plans whose trees are also judged after pruning."""
-MOST_SHORTENED = 6
-"""Trees with linear leaves that are also judged with a few columns in each leaf, if sparse leaves are asked for."""
 TEACHERS = 5
 """Plans whose cross-fitted answers smooth the last targets."""
 
@@ -121,7 +119,6 @@ def fit(task: Task[Any, Any], rng: np.random.Generator, watch: Watch | None = No
                 entrants = [entrant for entrant in entrants if not is_behind(entrant.judged, best.judged)]
         leaders = [leader for limit in task.column_limits for leader in _leaders(entrants, limit)]
         rivals = [*entrants, *(smaller for entrant in leaders for smaller in entrant.smaller(folds))]
-        rivals += _with_short_leaves(task, rivals, folds)
         best = rivals[task.choose([entrant.judged for entrant in rivals])]
         for entrant in rivals:
             outcome = "chosen" if entrant is best else "not chosen"
@@ -146,15 +143,6 @@ def _leaders(entrants: Sequence[Entrant], n_columns: int | None) -> list[Entrant
     """The best entrants with a limit on the columns of a split, best first."""
     alike = [entrant for entrant in entrants if entrant.plan.n_columns == n_columns]
     return sorted(alike, key=attrgetter("loss"))[:LEADERS]
-
-
-def _with_short_leaves(task: OurTask[Any], rivals: Sequence[Entrant], folds: Sequence[Fold]) -> list[Entrant]:
-    """Those of the best rivals that have linear leaves, with each limit on the columns of a leaf."""
-    if not task.leaf_limits:
-        return []
-    near = [rivals[n] for n in task.near_best([entrant.judged for entrant in rivals])]
-    linear = [entrant for entrant in near if entrant.judged.leaf_fit is not None and entrant.judged.leaf_fit.linear]
-    return [short for entrant in linear[:MOST_SHORTENED] for short in entrant.with_short_leaves(folds)]
 
 
 def _own(checkpoint: Any) -> AbstractContextManager[None]:
@@ -190,10 +178,7 @@ class Entrant:
     """What a leaf must save, in the units of :meth:`OurTask.smaller_trees`."""
 
     def __str__(self) -> str:
-        leaf_fit = None if self.verdict is None else self.verdict.leaf_fit
-        most = None if leaf_fit is None else leaf_fit.n_columns
-        leaves = "" if most is None else f", at most {most} columns a leaf"
-        return f"{self.plan}{f', pruned by {self.pruning:g}' if self.pruning else ''}{leaves}"
+        return f"{self.plan}{f', pruned by {self.pruning:g}' if self.pruning else ''}"
 
     @property
     def judged(self) -> Verdict:
@@ -253,18 +238,6 @@ class Entrant:
                 entrant.outcomes = [self.task.outcome(tree, f.train, f.held) for tree, f in zip(trees, folds)]
                 entrant.verdict = self.task.judge(entrant.outcomes, verdict)
                 entrants.append(entrant)
-        return entrants
-
-    def with_short_leaves(self, folds: Sequence[Fold]) -> list[Entrant]:
-        """The same splits with each limit on the columns of a leaf, judged anew."""
-        entrants = []
-        for limit in self.task.leaf_limits:
-            if (task := self.task.with_leaf_limit(self.judged, limit)) is None:
-                break
-            entrant = copy(self)
-            entrant.outcomes = [task.outcome(tree, fold.train, fold.held) for tree, fold in zip(self.trees, folds)]
-            entrant.verdict = task.judge(entrant.outcomes, self.judged)
-            entrants.append(entrant)
         return entrants
 
     def anew(

@@ -66,8 +66,8 @@ class RegressionOutcome:
     weight: Floats
     ways: tuple[LeafFit, ...]
     n_leaves: int
-    n_columns: tuple[int, ...]
-    """Columns that the splits, and the leaves fitted in each way, read, counted anew in each of them."""
+    n_columns: int = 0
+    """Columns that the splits read, counted anew in each split."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Verdict:
     calibration: Calibration | None = None
     leaf_fit: LeafFit | None = None
     n_columns: float = 0.0
-    """Mean number of columns that splits and linear leaves of a tree read, counted anew in each of them."""
+    """Mean number of columns that the splits of a tree read, counted anew in each of them."""
     score: float = float("nan")
     """Share of right classes, or R2 averaged over the outputs, as estimators score."""
 
@@ -126,7 +126,7 @@ def judge_numbers(outcomes: Sequence[RegressionOutcome], loss: LossName, paramet
     best = int(np.argmin([np.average(each, weights=weight) for each in losses]))
     leaf_fit = outcomes[0].ways[best]
     n_leaves = _mean_leaves(outcomes) * (2 if leaf_fit.linear else 1)
-    n_columns = float(np.mean([outcome.n_columns[best] for outcome in outcomes]))
+    n_columns = float(np.mean([outcome.n_columns for outcome in outcomes]))
     score = _r2(output[best], y, weight)
     return Verdict(losses[best], weight, n_leaves, output[best], leaf_fit=leaf_fit, n_columns=n_columns, score=score)
 
@@ -152,10 +152,10 @@ def simplest_of_best(verdicts: Sequence[Verdict], tolerance: float) -> int:
 
 
 def sparsest_of_best(verdicts: Sequence[Verdict], tolerance: float) -> int:
-    """The plan whose splits and leaves read the fewest columns, within ``tolerance`` standard errors of the best.
+    """The plan whose splits read the fewest columns, within ``tolerance`` standard errors of the best.
 
-    What a person has to read are the columns of every split and every linear leaf; so a tree of many splits on one
-    column each is not sparser than one of a few splits on two.
+    What a person has to read are the columns of every split; so a tree of many splits on one column each is not
+    sparser than one of a few splits on two.
     """
     return min(
         near_best(verdicts, tolerance),

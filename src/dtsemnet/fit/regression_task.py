@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -27,10 +26,9 @@ from dtsemnet.fit.leaves import (
     update_leaves,
 )
 from dtsemnet.fit.order import isotonic, sides_of_tree, thresholds
-from dtsemnet.fit.plans import COLUMN_LIMITS, Plan, TableSize, ordered_plans, regression_plans
+from dtsemnet.fit.plans import Plan, TableSize, ordered_plans, regression_plans
 from dtsemnet.fit.pruning import Costs, Limits, PruningPath, best_subtrees, pruning_path, regression_costs
 from dtsemnet.fit.settings import FitOptions, Recipe, Setting
-from dtsemnet.fit.sparse import n_columns_read
 from dtsemnet.fit.tasks import Candidate, OurTask
 from dtsemnet.kernels.optimizer import hold
 from dtsemnet.kernels.regression import DEVIANCES
@@ -39,9 +37,6 @@ from dtsemnet.training.columns import Rules
 from dtsemnet.tree import Tree
 
 __all__ = ["RegressionTask", "fold_leaves"]
-
-FEW_COLUMNS = (LeafFit(False, 1.0), LeafFit(False, 100.0))
-"""Ways to fit leaves on a few columns, beside the one that is best with all columns."""
 
 
 class RegressionTask(OurTask[RegressionParameters]):
@@ -81,21 +76,6 @@ class RegressionTask(OurTask[RegressionParameters]):
         plans = regression_plans(TableSize(len(self.data.sample), self.data.n_features), self.max_depth)
         return ordered_plans(plans) if self.data.direction is not None and self.problem.linear else plans
 
-    @property
-    def leaf_limits(self) -> tuple[int, ...]:
-        if self.options.sparsity is None or not self.problem.linear:
-            return ()
-        widest = self.options.max_leaf_features or self._n_varying_columns
-        return tuple(limit for limit in COLUMN_LIMITS if limit < widest)
-
-    def with_leaf_limit(self, verdict: Verdict, limit: int) -> Self | None:
-        if verdict.leaf_fit is None or not verdict.leaf_fit.linear:
-            return None
-        task = copy.copy(self)
-        chosen = verdict.leaf_fit
-        task.ways = tuple(dict.fromkeys(way._replace(n_columns=limit) for way in (chosen, *FEW_COLUMNS)))
-        return task
-
     def given(self, grown: Grown, train: Sample) -> Tree:
         # The ridge penalty of a start needs no choice: training goes on from here, or the leaves are fitted again.
         return self.fill(self.splits_only(grown.splits), None, train, None, LeafFit(False, 10.0)).tree
@@ -107,9 +87,7 @@ class RegressionTask(OurTask[RegressionParameters]):
         """A leaf must save this many times what its numbers would save by fitting noise alone."""
         assert verdict.leaf_fit is not None
         linear = verdict.leaf_fit.linear and self.problem.linear
-        n_varying = int((self.data.scaling.factor > 0).sum())
-        most = n_varying if verdict.leaf_fit.n_columns is None else min(n_varying, verdict.leaf_fit.n_columns)
-        n_numbers = 1 + most if linear else 1
+        n_numbers = 1 + int((self.data.scaling.factor > 0).sum()) if linear else 1
         rows, unit = self._in_own_unit(sample)
         noise = verdict.mean * float(np.square(self.data.target_scale[1] / unit).sum())
         if self.has_log_link:  # then the loss is no variance
@@ -131,16 +109,8 @@ class RegressionTask(OurTask[RegressionParameters]):
         ways = self.ways if self.problem.linear else CONSTANT_FITS
         models = [model for _, model in self._models(tree, train, ways, judges=False)]
         output = np.array(self._outputs(tree, models, train, held))
-        y, n_columns = self.data.standardise(held.y), self.columns_read(tree)
-        in_leaves = [self._columns_of_leaves(model) for model in models]
-        return RegressionOutcome(
-            output, y, held.weight, ways, tree.n_leaves, tuple(n_columns + n_read for n_read in in_leaves)
-        )
-
-    def _columns_of_leaves(self, model: Floats) -> int:
-        """Columns that leaf models (n_leaves, n_outputs, n_features + 1, or 1) read, counted anew in each of them."""
-        slopes = model.reshape(-1, model.shape[2])[:, :-1]
-        return int(n_columns_read(slopes, self.data.column).sum()) if slopes.shape[1] else 0
+        y = self.data.standardise(held.y)
+        return RegressionOutcome(output, y, held.weight, ways, tree.n_leaves, self.columns_read(tree))
 
     def judge(self, outcomes: Sequence[RegressionOutcome], before: Verdict | None) -> Verdict:
         return judge_numbers(outcomes, self.problem.loss, self.problem.parameter)
@@ -196,7 +166,7 @@ class RegressionTask(OurTask[RegressionParameters]):
         if self.recipe.closed_form:
             before = self._initial_leaves(np.random.default_rng(0), self.init).reshape(model.shape)
             before = np.exp(before) if self.has_log_link else before
-            keeps = self.options.max_leaf_features is not None or self.options.sparsity is not None
+            keeps = self.options.max_leaf_features is not None
             model = update_leaves(tree, before, seen, self._standard(sample), self.data.scaling, keeps_zeros=keeps)
         guard = self.init.lower, self.init.upper
         if self.init.lower is not None and self.init.upper is not None:

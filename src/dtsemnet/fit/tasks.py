@@ -24,7 +24,7 @@ from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.fit.conformal import CrossFit
 from dtsemnet.fit.data import Sample, TrainingData
 from dtsemnet.fit.initial_trees import Grown, RandomTree
-from dtsemnet.fit.judging import Verdict, near_best, simplest_of_best, sparsest_of_best
+from dtsemnet.fit.judging import Verdict, simplest_of_best, sparsest_of_best
 from dtsemnet.fit.leaves import LeafFit
 from dtsemnet.fit.order import one_sided
 from dtsemnet.fit.plans import COLUMN_LIMITS, Plan, sparse_plans
@@ -282,15 +282,6 @@ class OurTask(Task[Setting, P]):
         return widest, *(limit for limit in COLUMN_LIMITS if limit < fewer)
 
     @property
-    def leaf_limits(self) -> tuple[int, ...]:
-        """The most columns of a linear leaf that are tried on finished splits; none if leaves are not to be sparse."""
-        return ()
-
-    def with_leaf_limit(self, verdict: Verdict, limit: int) -> Self | None:
-        """The task that judges the trees of a plan with so few columns in each leaf; None if its leaves read none."""
-        return None
-
-    @property
     def _n_varying_columns(self) -> int:
         """Number of columns that tell rows apart."""
         return len(np.unique(self.data.column[self.data.scaling.factor > 0]))
@@ -302,18 +293,16 @@ class OurTask(Task[Setting, P]):
     def columns_to_keep(self) -> tuple[int, int]:
         """Most columns of a split and of a leaf when a given tree learns from more rows: if limited, as many as now."""
         options, init = self.options, self.init
+        has_few = options.max_split_features is not None or options.sparsity is not None
+        coef = None if init is None or init.coef is None else init.coef.reshape(-1, init.n_features)
         parts = (
-            (options.max_split_features, None if init is None else init.weight),
-            (
-                options.max_leaf_features,
-                None if init is None or init.coef is None else init.coef.reshape(-1, init.n_features),
-            ),
+            (has_few, None if init is None else init.weight),
+            (options.max_leaf_features is not None, coef),
         )
-        is_auto = options.sparsity is not None
         split, leaf = (
-            ALL if weight is None or (limit is None and not is_auto)
-            else max(1, int(n_columns_read(weight, self.data.column).max(initial=0)))
-            for limit, weight in parts
+            max(1, int(n_columns_read(weight, self.data.column).max(initial=0)))
+            if is_limited and weight is not None else ALL
+            for is_limited, weight in parts
         )  # fmt: skip
         return split, leaf
 
@@ -362,10 +351,6 @@ class OurTask(Task[Setting, P]):
             weight, bias = scaling.fold(planes)
             init = init.replace(weight=weight, bias=bias)
         return self.settled(init, sample)
-
-    def near_best(self, verdicts: Sequence[Verdict]) -> list[int]:
-        """The plans among which the fewest columns decide, those whose splits read the fewest first."""
-        return sorted(near_best(verdicts, self.sparse_tolerance), key=lambda n: (verdicts[n].n_columns, n))
 
     def choose(self, verdicts: Sequence[Verdict]) -> int:
         """The plan to carry out."""
