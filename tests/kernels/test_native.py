@@ -187,6 +187,16 @@ def test_other_types_and_layouts_are_left_to_numba(library):
         library.run(number, 10**30)
 
 
+def test_memory_that_is_not_there_is_an_error_and_no_crash(library):
+    number = library.kernels.index("dtsemnet.kernels.logits.class_margins")
+    arguments = (np.zeros((3, 1)), Topology.complete(1).children, np.array([0, 1]))
+    with pytest.raises(MemoryError):
+        library.run(number, *arguments, 2**50)
+    content, _, shape = library.run(number, *arguments, 2)
+    assert len(content) == 8 * 3 * 2
+    assert shape == (3, 2)
+
+
 CLASSES = ({"class_weight": "balanced"}, {"monotonic_cst": [1, 0, 0]}, {"integer_weights": True})
 NUMBERS = ({"loss": "tweedie", "leaf": "constant"}, {"training": "straight_through"}, {"max_leaf_features": 1})
 BOTH = ({}, {"max_split_features": 1}, {"interaction_cst": [[0, 1], [2]]}, {"l1": 0.01})
