@@ -15,6 +15,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
 from dtsemnet.rl import AnnealPooling, TopKSAC, TreePolicy, TreeSACPolicy, policy_tree, train
 from dtsemnet.rl.checkpoints import restore_checkpoint, save_checkpoint
+from dtsemnet.rl.plain_values import read_values, write_values
 from dtsemnet.rl.training import Judge
 from rl.worlds import Echo, Sides, eight
 
@@ -157,6 +158,25 @@ def test_a_flipped_bit_is_found(tmp_path):
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
     with pytest.raises(ValueError, match="cannot be read"):
+        restore_checkpoint(ppo(), path)
+
+
+@pytest.mark.parametrize(
+    ("generator", "damage"),
+    [
+        ("numpy", lambda state: state | {"state": state["state"] | {"pos": 700}}),  # numpy takes it, and reads on
+        ("numpy", lambda state: state | {"state": state["state"] | {"pos": -1}}),
+        ("actions", lambda state: state | {"uinteger": 10**40}),
+        ("python", lambda state: (3, (0,) * 7, None)),
+    ],
+)
+def test_a_random_generator_in_an_impossible_state_is_refused(generator, damage, tmp_path):
+    path = tmp_path / "checkpoint.npz"
+    save_checkpoint(ppo(), path)
+    content = read_values(path)
+    content["generators"][generator] = damage(content["generators"][generator])
+    write_values(path, content)
+    with pytest.raises(ValueError, match=r"checkpoint\.npz cannot be read"):
         restore_checkpoint(ppo(), path)
 
 

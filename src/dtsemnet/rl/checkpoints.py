@@ -74,7 +74,7 @@ class CheckpointCallback(BaseCallback):
             judged, (wall, cpu) = extra
             self.judge.restore(judged)
             self.clock.earlier = float(wall), float(cpu)
-        except (TypeError, ValueError) as error:
+        except (OverflowError, TypeError, ValueError) as error:
             raise unreadable(self.path, error) from error
 
     def _on_training_start(self) -> None:
@@ -158,7 +158,7 @@ def restore_checkpoint(agent: BaseAlgorithm, path: str | PathLike[str]) -> Any:
     try:
         _restore(agent, content)
         return content["extra"]
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError) as error:
         raise unreadable(path, error) from error
 
 
@@ -223,6 +223,8 @@ def _restore(agent: BaseAlgorithm, content: dict[str, Any]) -> None:
         buffer.pos, buffer.full = replay["pos"], replay["full"]
     _restore_environments(agent, content["environments"], content["episodes"])
     random.setstate(states["python"])
+    if not 0 <= states["numpy"]["state"]["pos"] <= 624:  # numpy would read behind its 624 numbers
+        raise ValueError("the position of the random generator is out of range")
     np.random.set_state(states["numpy"])
     torch.set_rng_state(states["torch"])
     agent.action_space.np_random.bit_generator.state = states["actions"]

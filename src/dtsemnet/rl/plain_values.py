@@ -47,7 +47,7 @@ def read_values(path: str | PathLike[str]) -> Any:
     text, arrays = read_archive(path)
     try:
         return _read(text, [arrays[str(number)] for number in range(len(arrays))])
-    except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError) as error:
+    except (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError, ValueError) as error:
         raise unreadable(path, error) from error
 
 
