@@ -1,7 +1,7 @@
 """Throughput of the exported C code against the Python path, as ratios in one run.
 
-The exported file is compiled as a shared library with a loop over rows behind it and
-called on the same float64 rows as ``tree.apply``: CPU time, one thread, interleaved, the
+The exported file is compiled as a shared library and called on the same float64 rows as
+``tree.apply``, by ``NAME_apply_batch`` and by a loop over ``NAME_apply``: CPU time, one thread, interleaved, the
 best of the repeats. Also prints how long the export took, with its check. Run by
 ``python benchmarks/export_c.py``.
 """
@@ -13,6 +13,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,11 @@ void apply_rows(const double *X, long n, int *leaf)
     for (i = 0; i < n; ++i)
         leaf[i] = tree_apply(X + i * tree_COLUMNS);
 }
+
+void apply_batch(const double *X, long n, int *leaf)
+{
+    tree_apply_batch(X, n, leaf);
+}
 """
 
 
@@ -49,14 +55,26 @@ def records() -> list[dict[str, Any]]:
         source = to_c(tree).text
         export = time.perf_counter() - start
         with tempfile.TemporaryDirectory() as folder:
-            runs = [_compiled(source, flags, X, Path(folder) / f"{k}.so") for k, flags in enumerate(FLAGS.values())]
+            runs = [
+                run
+                for k, flags in enumerate(FLAGS.values())
+                for run in _compiled(source, flags, X, Path(folder) / f"{k}.so")
+            ]
             for run in runs:
                 assert np.array_equal(run(), tree.apply(X))
             python, *times = best_times(lambda: tree.apply(X), *runs, repeats=REPEATS)  # noqa: B023
         case = f"depth {depth} x {n_features} columns"
         results += [
-            {"case": case, "flags": flags, "rows": n_rows, "time": t, "python": python, "export": export}
-            for flags, t in zip(FLAGS, times)
+            {
+                "case": case,
+                "flags": flags,
+                "rows": n_rows,
+                "time": batch,
+                "alone": alone,
+                "python": python,
+                "export": export,
+            }
+            for flags, batch, alone in zip(FLAGS, times[::2], times[1::2])
         ]
     return results
 
@@ -64,25 +82,31 @@ def records() -> list[dict[str, Any]]:
 def report(results: list[dict[str, Any]]) -> str:
     """Lay out the records as a table."""
     rows = [
-        (r["case"], r["flags"], f"{r['rows'] / r['time'] / 1e6:.2f} M/s", f"{r['rows'] / r['python'] / 1e6:.2f} M/s",
-         f"{r['python'] / r['time']:.2f}x", f"{r['export']:.2f} s")
+        (r["case"], r["flags"], f"{r['rows'] / r['time'] / 1e6:.2f} M/s", f"{r['rows'] / r['alone'] / 1e6:.2f} M/s",
+         f"{r['rows'] / r['python'] / 1e6:.2f} M/s", f"{r['python'] / r['time']:.2f}x",
+         f"{r['python'] / r['alone']:.2f}x", f"{r['export']:.2f} s")
         for r in results
     ]  # fmt: skip
-    return table(("case", "flags", "C rows", "Python rows", "C against Python", "export and check"), rows)
+    header = (
+        "case", "flags", "C batch", "row by row", "Python rows", "batch against Python", "row by row",
+        "export and check",
+    )  # fmt: skip
+    return table(header, rows)
 
 
-def _compiled(source: str, flags: list[str], X: NDArray[np.float64], path: Path) -> Callable[[], Any]:
+def _compiled(source: str, flags: list[str], X: NDArray[np.float64], path: Path) -> list[Callable[[], Any]]:
+    """Calls of the batch and of the loop over rows."""
     code = path.with_suffix(".c")
     code.write_text(source + LOOP, encoding="utf-8")
     compiler = find_compiler() or ["cc"]
     subprocess.run([*compiler, "-std=c99", *flags, "-shared", "-fPIC", str(code), "-o", str(path), "-lm"], check=True)
     library, leaf = ctypes.CDLL(str(path)), np.empty(len(X), dtype=np.intc)
 
-    def run() -> Any:
-        library.apply_rows(ctypes.c_void_p(X.ctypes.data), ctypes.c_long(len(X)), ctypes.c_void_p(leaf.ctypes.data))
+    def run(function: Any) -> Any:
+        function(ctypes.c_void_p(X.ctypes.data), ctypes.c_long(len(X)), ctypes.c_void_p(leaf.ctypes.data))
         return leaf
 
-    return run
+    return [partial(run, library.apply_batch), partial(run, library.apply_rows)]
 
 
 def _random_tree(depth: int, n_features: int, rng: np.random.Generator) -> Tree:

@@ -79,8 +79,14 @@ def test_every_magnitude_agrees(tree, data):
 @pytest.mark.parametrize("command", COMPILERS)
 @pytest.mark.parametrize(
     "flags",
-    [(*STRICT, "-O0"), (*STRICT, "-O2"), (*STRICT, "-O3", "-march=native"), ("-std=gnu17", "-O3", "-march=native")],
-    ids=["O0", "O2", "O3", "gnu17"],
+    [
+        (*STRICT, "-O0"),
+        (*STRICT, "-O2"),
+        (*STRICT, "-O3", "-march=native"),
+        ("-std=gnu17", "-O3", "-march=native"),
+        (*STRICT, "-O2", "-DDTSEMNET_FLASH="),
+    ],
+    ids=["O0", "O2", "O3", "gnu17", "loops"],
 )
 @pytest.mark.parametrize("kind", ["wide", "mixed linear"])
 def test_no_flag_of_the_standard_changes_a_bit(kind, flags, command, monkeypatch):
@@ -124,6 +130,26 @@ def test_rows_that_the_tree_refuses_give_minus_one(kind):
     answer = cached(kind).answer(rows)
     assert answer.leaf.tolist() == [-1] * 3
     assert answer.label is None or answer.label.tolist() == [None] * 3
+
+
+@pytest.mark.parametrize("kind", ["class", "linear", "mixed class"])
+def test_a_batch_goes_on_behind_rows_that_it_refuses(kind):
+    model = make_model(kind)
+    rows = probe_rows(model, None, 60, np.random.default_rng(0))[:40]
+    refused = np.arange(40) % 7 == 3
+    rows[refused, -1] = np.inf
+    answer = cached(kind).answer(rows)
+    assert_array_equal(answer.leaf[refused], -1)
+    assert_array_equal(answer.leaf[~refused], model.apply(rows[~refused]))
+
+
+def test_a_batch_that_answers_otherwise_is_found():
+    wrong = cached("class").text.replace("node[r] = tree_next(node[r], x[r]);", "node[r] = tree_next(node[r], x[0]);")
+    assert wrong != cached("class").text
+    model = make_model("class")
+    rows = probe_rows(model, None, 60, np.random.default_rng(0))
+    with pytest.raises(RuntimeError, match="otherwise than a call for that row alone"):
+        compiler.run(model, wrong, rows, name="tree", number="double")
 
 
 def test_sums_that_overflow_both_ways_give_minus_one():

@@ -19,7 +19,10 @@ from strategies import MODELS, make_model
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wundef", "-Wconversion", "-Wshadow", "-Werror")
 RUNTIME = resources.files("dtsemnet.export.c").joinpath("runtime.c").read_text(encoding="utf-8")
-MACROS = ["real", "TREE_FLOAT", "DTSEMNET_FLASH", "DTSEMNET_POP_OPTIONS", "FLT_EVAL_METHOD", "DBL_MANT_DIG", "HUGE_VAL"]
+MACROS = [
+    "real", "TREE_FLOAT", "DTSEMNET_FLASH", "DTSEMNET_VECTORS", "DTSEMNET_POP_OPTIONS", "FLT_EVAL_METHOD",
+    "DBL_MANT_DIG", "HUGE_VAL",
+]  # fmt: skip
 SMALL = make_model("one leaf")
 MIXED = make_model("mixed class")
 

@@ -60,8 +60,9 @@ _LONGEST = 40  # C99 distinguishes identifiers by their first 63 characters
 logger = logging.getLogger("dtsemnet")
 
 _USE = """A row is an array of {name}_COLUMNS numbers in the order of enum {name}_column.
-Every function returns -1 for a row that the tree refuses: a row with an infinite number, with a missing
+Functions of one row return -1 if the tree refuses it: a row with an infinite number, with a missing
 one if the tree knows no missing values, or with numbers so large that a sum overflows both ways.
+Batches are rows one behind the other.
 
 Compile this file as it is. To call it from another file, define {name}_PROTOTYPES and include it there.
 Define DTSEMNET_FLASH (a section attribute, or __flash) to place the arrays in flash memory."""
@@ -87,8 +88,9 @@ def to_c(tree: Any, X: Any = None, *, name: str = "tree", number: str = "double"
     -------
     Artefact
         A file with ``NAME_apply`` (leaf), ``NAME_predict_class`` and ``NAME_predict_proba`` (classifier) or
-        ``NAME_predict`` (regressor); each returns -1 for a row that the tree refuses. Its first comment says how rows
-        are passed. ``report`` is None if the system has no C compiler to check it with.
+        ``NAME_predict`` (regressor); each returns -1 for a row that the tree refuses. ``NAME_apply_batch``,
+        ``NAME_predict_class_batch`` and ``NAME_predict_batch`` take many rows. Its first comment says how rows are
+        passed. ``report`` is None if the system has no C compiler to check it with.
 
     Examples
     --------
@@ -187,6 +189,8 @@ class _Writer:
         self.model, self.tree, self.columns = model, model.tree, model.encoder.columns
         self.name, self.number = name, number
         coef = self.tree.coef
+        # With fewer features the other partial sums are zero. A vector holds half of them, and should hold two.
+        self.lanes = min(LANES, max(4, 1 << (self.tree.n_features - 1).bit_length()))
         self.switches = {
             "TREE_FLOAT": number == "float",
             "TREE_CLASSIFIER": model.is_classifier,
@@ -201,6 +205,7 @@ class _Writer:
             "TREE_SPARSE_LEAVES": coef is not None and _is_sparse(coef),
             "TREE_GUARDED": coef is not None and (self.tree.lower is not None or self.tree.upper is not None),
             "TREE_SUMS": self.tree.n_splits > 0 or coef is not None,
+            "TREE_DENSE": any(not _is_sparse(matrix) for matrix in self._matrices()),
             "TREE_TANH": isinstance(model.output, TanhScale),
         }
         names = Identifiers(f"{name}_class_names")
@@ -213,6 +218,12 @@ class _Writer:
                 self.lookup_names[j] = names.take(f"{name}_category_", short)
                 self.category_names[j] = [names.take(f"{self.lookup_names[j]}_", value) for value in column.categories]
         self.class_names = [names.take(f"{name}_class_", label) for label in self.tree.class_names or ()]
+
+    def _matrices(self) -> list[Floats]:
+        """The rows of weights that are summed with features."""
+        coef = self.tree.coef
+        parts = [self.tree.weight] if self.tree.n_splits else []
+        return parts if coef is None else [*parts, coef.reshape(-1, self.tree.n_features)]
 
     def names(self) -> str:
         """Write what a caller sees: enums of columns, categories and classes, and the lookups of categories."""
@@ -244,8 +255,7 @@ class _Writer:
     def tables(self) -> str:
         """Write the arrays of the encoder, the splits and the leaves."""
         width = self.tree.n_features
-        lanes = min(LANES, 1 << (width - 1).bit_length())  # with fewer features the other partial sums are zero
-        sizes = f"enum {{ {self.name}_FEATURES = {width}, {self.name}_LANES = {lanes} }};\n"
+        sizes = f"enum {{ {self.name}_FEATURES = {width}, {self.name}_LANES = {self.lanes} }};\n"
         parts = [sizes, *self._known_categories()]
         if self.switches["TREE_ENCODED"]:
             parts += self._encoder()
@@ -322,7 +332,8 @@ class _Writer:
     def _matrix(self, field: str, matrix: Floats, sparse: bool) -> list[str]:
         """Write a matrix whole, or as the list of its non-zeros."""
         if not sparse:
-            return [self._numbers(field, matrix)]
+            beyond = np.zeros(-matrix.shape[1] % self.lanes)  # which vectors read behind the last weight
+            return [self._numbers(field, np.append(matrix, beyond))]
         row, feature = np.nonzero(matrix)
         start = np.searchsorted(row, np.arange(len(matrix) + 1))
         index = "unsigned short" if matrix.shape[1] < 2**16 else "long"

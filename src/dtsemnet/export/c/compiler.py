@@ -32,20 +32,40 @@ FLAGS = ("-std=c99", "-Wall", "-Wextra", "-pedantic", "-O1")
 _MAIN = """
 #include <stdio.h>
 
+enum {{ AT_ONCE = 21 }}; /* rows, so that some that walk side by side are fewer than there is room for */
+
 int main(int n_arguments, char **path)
 {{
-    static {number} row[{n_columns}], out[{n_outputs}];
+    static {number} rows[AT_ONCE * {n_columns}];
+    static struct {{ int leaf, number; {number} out[{n_outputs}]; }} alone, beside;
+    static int leaf[AT_ONCE], number[AT_ONCE];
+    {space}
     FILE *from = fopen(path[n_arguments - 2], "rb"), *to = fopen(path[n_arguments - 1], "wb");
+    long n_rows, i, k, refused;
     if ({name}_selftest()) {{
         fputs("the self-test fails: options of the compiler change the arithmetic of the tree\\n", stderr);
         return 1;
     }}
     if (!from || !to)
         return 1;
-    while (fread(row, sizeof row, 1, from) == 1) {{
-        const int answer[2] = {{ {name}_apply(row), {prediction} }};
-        if (fwrite(answer, sizeof answer, 1, to) != 1 || fwrite(out, sizeof out, 1, to) != 1)
+    while ((n_rows = (long)fread(rows, {n_columns} * sizeof *rows, AT_ONCE, from)) > 0) {{
+        refused = {name}_apply_batch(rows, n_rows, leaf) + {batch};
+        for (i = 0; i < n_rows; ++i) {{
+            const {number} *const row = rows + i * {n_columns};
+            alone.leaf = {name}_apply(row);
+            alone.number = {prediction};
+            beside.leaf = leaf[i];
+            beside.number = number[i];
+            refused -= (leaf[i] < 0) + (number[i] < 0);
+            for (k = 0; k < {n_outputs}; ++k)
+                beside.out[k] = {output};
+            if (fwrite(&alone, sizeof alone, 1, to) != 1 || fwrite(&beside, sizeof beside, 1, to) != 1)
+                return 1;
+        }}
+        if (refused) {{
+            fputs("a batch miscounts the rows that it refuses\\n", stderr);
             return 1;
+        }}
     }}
     return fclose(to) ? 1 : 0;
 }}
@@ -66,11 +86,21 @@ def run(model: Model, source: str, rows: Array, *, name: str, number: str, flags
     compiler = find_compiler()
     if compiler is None:
         raise RuntimeError("no C compiler was found; install gcc or clang, or name one by the variable CC.")
-    prediction = f"{name}_predict(row, out)"
-    if model.is_classifier:
-        prediction = f"({name}_predict_proba(row, out), {name}_predict_class(row))"
     n_columns, n_outputs = model.encoder.n_columns, model.tree.n_outputs
-    main = _MAIN.format(name=name, number=number, prediction=prediction, n_columns=n_columns, n_outputs=n_outputs)
+    calls = {
+        "space": f"static {number} out[AT_ONCE * {n_outputs}];",
+        "prediction": f"{name}_predict(row, alone.out)",
+        "batch": f"{name}_predict_batch(rows, n_rows, number, out)",
+        "output": f"out[i * {n_outputs} + k]",
+    }
+    if model.is_classifier:  # probabilities are computed row by row
+        calls = {
+            "space": "",
+            "prediction": f"({name}_predict_proba(row, alone.out), {name}_predict_class(row))",
+            "batch": f"{name}_predict_class_batch(rows, n_rows, number)",
+            "output": "alone.out[k]",
+        }
+    main = _MAIN.format(name=name, number=number, n_columns=n_columns, n_outputs=n_outputs, **calls)
     real = np.dtype(np.float64 if number == "double" else np.float32)
     with tempfile.TemporaryDirectory(prefix="dtsemnet-") as folder:
         code, program, given, answers = (Path(folder) / part for part in ("tree.c", "tree.out", "rows", "answers"))
@@ -78,13 +108,23 @@ def run(model: Model, source: str, rows: Array, *, name: str, number: str, flags
         _call([*compiler, *flags, str(code), "-o", str(program), "-lm"])
         given.write_bytes(_rounded(encode_categories(model, rows), real).tobytes())
         _call([str(program), str(given), str(answers)])
-        record = [("leaf", np.intc), ("class", np.intc), ("out", real, (n_outputs,))]
-        answer = np.frombuffer(answers.read_bytes(), dtype=record)
-    leaf, output = answer["leaf"].astype(np.int64), answer["out"].astype(np.float64)
+        record = np.dtype([("leaf", np.intc), ("number", np.intc), ("out", real, (n_outputs,))], align=True)
+        alone, beside = np.frombuffer(answers.read_bytes(), dtype=record).reshape(-1, 2).T
+    _compare(alone, beside, exact=number == "double")
+    leaf, output = beside["leaf"].astype(np.int64), beside["out"].astype(np.float64)
     if model.class_names is None:
         return Predictions(leaf, output)
     names = (*model.class_names, None)  # the class of a row that is refused is -1
-    return Predictions(leaf, output, np.array([names[k] for k in answer["class"]], dtype=object))
+    return Predictions(leaf, output, np.array([names[k] for k in beside["number"]], dtype=object))
+
+
+def _compare(alone: Array, beside: Array, *, exact: bool) -> None:
+    """Check that rows side by side are answered as each alone is; in floats they may be rounded otherwise."""
+    refused = beside["number"] < 0  # their output means nothing
+    same = (alone["out"] == beside["out"]) | np.isnan(alone["out"]) & np.isnan(beside["out"]) | refused[:, None]
+    wrong = (alone["leaf"] != beside["leaf"]) | (alone["number"] != beside["number"]) | ~same.all(axis=1)
+    if exact and wrong.any():
+        raise RuntimeError(f"a batch answers row {int(np.argmax(wrong))} otherwise than a call for that row alone.")
 
 
 def encode_categories(model: Model, rows: Array) -> Floats:

@@ -20,6 +20,7 @@
  *   TREE_SPARSE_LEAVES    their coefficients are lists of the non-zeros, else a matrix
  *   TREE_GUARDED          linear models are clipped to the bounds of their leaf
  *   TREE_SUMS             there are splits or linear models, else nothing is summed
+ *   TREE_DENSE            some of them are matrices
  *   TREE_TANH             outputs are mapped by low + (tanh(v) + 1) / 2 * (high - low)
  */
 #ifndef tree_H
@@ -36,15 +37,26 @@ extern const char *const tree_class_names[tree_CLASSES];
 /* Returns the number of the leaf, counted from left to right. */
 int tree_apply(const real *row);
 
+/* Writes the leaves of many rows, one row behind the other in memory, -1 for a row that is refused; returns how many
+   are. The rows walk side by side, which is faster than one after the other. */
+long tree_apply_batch(const real *rows, long n_rows, int *leaf);
+
 #if TREE_CLASSIFIER
 /* Returns the number of the class, as in enum tree_class. */
 int tree_predict_class(const real *row);
+
+/* Writes the numbers of the classes of many rows, -1 for a row that is refused; returns how many are. */
+long tree_predict_class_batch(const real *rows, long n_rows, int *number);
 
 /* Writes tree_CLASSES probabilities; returns the number of the leaf. */
 int tree_predict_proba(const real *row, real *out);
 #else
 /* Writes tree_OUTPUTS numbers; returns the number of the leaf. */
 int tree_predict(const real *row, real *out);
+
+/* Writes the leaves of many rows, -1 for a row that is refused, and tree_OUTPUTS numbers for each of them; returns how
+   many are refused. */
+long tree_predict_batch(const real *rows, long n_rows, int *leaf, real *out);
 #endif
 
 /* Returns 0 if this program computes as the tree does, -1 if options of the compiler or the state of the processor
@@ -62,6 +74,15 @@ int tree_selftest(void);
 
 #ifndef DTSEMNET_FLASH
 #define DTSEMNET_FLASH
+/* The bytes of the processor's vectors. Tables in a memory of their own are not read through pointers, and gcc for
+   Windows does not align large vectors on the stack. */
+#if defined(__GNUC__) && defined(__AVX512F__) && !defined(_WIN32)
+#define DTSEMNET_VECTORS 64
+#elif defined(__GNUC__) && defined(__AVX__) && !defined(_WIN32)
+#define DTSEMNET_VECTORS 32
+#elif defined(__GNUC__)
+#define DTSEMNET_VECTORS 16
+#endif
 #endif
 
 /* A score is short and its loops have known lengths; compilers that call it instead make a tree up to twice as slow. */
@@ -103,6 +124,19 @@ int tree_selftest(void);
 
 #include "tables.h"
 
+/* A row that is read has its features in tree_WIDTH places, zeros behind the last. tree_GROUP rows walk side by side:
+   one alone waits for each score before it can fetch the next split. Wide rows have work enough in one score. */
+#if TREE_DENSE
+#ifdef DTSEMNET_VECTORS
+enum { tree_WIDTH = (tree_FEATURES + tree_LANES - 1) / tree_LANES * tree_LANES };
+#else
+enum { tree_WIDTH = tree_FEATURES };
+#endif
+#else
+enum { tree_WIDTH = tree_FEATURES };
+#endif
+enum { tree_GROUP = tree_WIDTH <= 64 ? 8 : 1, tree_REFUSED = -1 - tree_LEAVES };
+
 #if TREE_TEXTS
 /* Find a text among the known ones from start to end; returns its distance from start, -1 if it is not there. */
 static int tree_find_text(int start, int end, const char *text)
@@ -132,7 +166,7 @@ static int tree_find_number(int start, int end, double number)
 #endif
 #include "lookups.h"
 #if TREE_ENCODED
-enum { tree_ROOM = tree_FEATURES };
+enum { tree_ROOM = tree_WIDTH };
 
 #if TREE_FILLED
 /* Fill in the missing numbers of a row in x; returns x, or 0 if the row is refused. */
@@ -144,6 +178,8 @@ static const real *tree_encode(const real *row, real *x)
         if (!(x[c] - x[c] == 0))
             return 0;
     }
+    for (; c < tree_WIDTH; ++c)
+        x[c] = 0;
     return x;
 }
 #else
@@ -174,18 +210,26 @@ static const real *tree_encode(const real *row, real *x)
         if (tree_missing[c] == 1)
             x[j++] = (real)missing;
     }
+    for (; j < tree_WIDTH; ++j)
+        x[j] = 0;
     return x;
 }
 #endif
 
 #else
-enum { tree_ROOM = 1 };
+enum { tree_ROOM = tree_WIDTH - tree_FEATURES > 0 ? tree_WIDTH : 1 };
 
-/* The tree reads rows as they are. */
+/* The tree reads rows as they are, those with zeros behind them in x. */
 static const real *tree_encode(const real *row, real *x)
 {
-    (void)x;
-    return row;
+    int j;
+    if (tree_ROOM == 1)
+        return row;
+    for (j = 0; j < tree_FEATURES; ++j)
+        x[j] = row[j];
+    for (; j < tree_ROOM; ++j)
+        x[j] = 0;
+    return x;
 }
 
 #endif
@@ -199,59 +243,157 @@ static int tree_finite(const real *x)
     return 1;
 }
 
+#if TREE_DENSE
+#ifdef DTSEMNET_VECTORS
+/* Partial sums in one vector, and vectors for all of them. */
+enum {
+    tree_STEP = DTSEMNET_VECTORS / sizeof(real) < tree_LANES ? DTSEMNET_VECTORS / sizeof(real) : tree_LANES,
+    tree_PARTS = tree_LANES / tree_STEP
+};
+typedef real tree_part __attribute__((vector_size(tree_STEP * sizeof(real)), aligned(sizeof(real)), may_alias));
+
+/* The sum of products of a dense row of weights, in the order below. Behind its end it runs on into the next row, behind
+   the last into zeros: weights that meet the zeros of x, which change no bit of a sum. */
+DTSEMNET_INLINE real tree_dot(const real *weight, const real *x)
+{
+    tree_part a = { 0 }, b = a, c = a, d = a, e = a, f = a, g = a, h = a; /* an array would not stay in registers */
+    real sum[16];
+    int j, k;
+    for (j = 0; j < tree_WIDTH; j += tree_LANES) {
+        const tree_part *const v = (const tree_part *)(weight + j), *const u = (const tree_part *)(x + j);
+        a += v[0] * u[0];
+        if (tree_PARTS > 1)
+            b += v[1] * u[1];
+        if (tree_PARTS > 2)
+            c += v[2] * u[2], d += v[3] * u[3];
+        if (tree_PARTS > 4)
+            e += v[4] * u[4], f += v[5] * u[5], g += v[6] * u[6], h += v[7] * u[7];
+    }
+    if (tree_PARTS > 4)
+        a += e, b += f, c += g, d += h;
+    if (tree_PARTS > 2)
+        a += c, b += d;
+    if (tree_PARTS > 1)
+        a += b;
+    *(tree_part *)sum = a;
+    if (tree_STEP > 8)
+        for (k = 0; k < 8; ++k)
+            sum[k] += sum[k + 8];
+    if (tree_STEP > 4)
+        sum[0] += sum[4], sum[1] += sum[5], sum[2] += sum[6], sum[3] += sum[7];
+    if (tree_STEP > 2)
+        sum[0] += sum[2], sum[1] += sum[3];
+    return sum[0] + sum[1];
+}
+
+#endif
+#endif
 #if TREE_SPLITS
 /* The score of a split: weight times x, plus bias. tree_LANES partial sums, joined by halves: this order of summation
    is part of the tree. */
 DTSEMNET_INLINE real tree_score(int split, const real *x)
 {
+#if TREE_SPARSE_SPLITS
     real sum[tree_LANES] = { 0 };
     int j, k;
-#if TREE_SPARSE_SPLITS
     long i;
     for (i = tree_weight_start[split]; i < tree_weight_start[split + 1]; ++i)
         sum[tree_weight_feature[i] % tree_LANES] += tree_weight[i] * x[tree_weight_feature[i]];
+    for (j = tree_LANES / 2; j > 0; j /= 2)
+        for (k = 0; k < j; ++k)
+            sum[k] += sum[k + j];
+    return sum[0] + tree_bias[split];
 #else
     const long start = (long)split * tree_FEATURES;
+#ifdef DTSEMNET_VECTORS
+    return tree_dot(tree_weight + start, x) + tree_bias[split];
+#else
+    real sum[tree_LANES] = { 0 };
+    int j, k;
     for (j = 0; j + tree_LANES <= tree_FEATURES; j += tree_LANES)
         for (k = 0; k < tree_LANES; ++k)
             sum[k] += tree_weight[start + j + k] * x[j + k];
     for (k = 0; j + k < tree_FEATURES; ++k)
         sum[k] += tree_weight[start + j + k] * x[j + k];
-#endif
     for (j = tree_LANES / 2; j > 0; j /= 2)
         for (k = 0; k < j; ++k)
             sum[k] += sum[k + j];
     return sum[0] + tree_bias[split];
+#endif
+#endif
 }
 
 #endif
-/* The leaf that the features reach; -1 if they are refused, or were by tree_encode. */
-static int tree_leaf(const real *x)
+/* The node where the features begin their walk, tree_REFUSED if they are refused, or were by tree_encode. */
+static int tree_first(const real *x)
 {
-#if TREE_SPLITS
-    int node = 0;
-#endif
     if (!x)
-        return -1;
+        return tree_REFUSED;
 #if TREE_SPLITS
 #if TREE_SPARSE_SPLITS
 #if !TREE_ENCODED
     /* The scores leave features out, so an infinite one could go unnoticed. */
     if (!tree_finite(x))
-        return -1;
+        return tree_REFUSED;
 #endif
 #endif
-    while (node >= 0) {
-        const real score = tree_score(node, x);
-        /* An infinite score of finite features routes by its sign; infinite features are refused. */
-        if (!(score - score == 0) && (score != score || !tree_finite(x)))
-            return -1;
-        node = tree_children[2 * node + (score > 0)];
-    }
-    return -1 - node;
+    return 0;
 #else
-    return tree_finite(x) ? 0 : -1;
+    return tree_finite(x) ? -1 : tree_REFUSED;
 #endif
+}
+
+#if TREE_SPLITS
+/* The node below a split that the features go to. */
+DTSEMNET_INLINE int tree_next(int split, const real *x)
+{
+    const real score = tree_score(split, x);
+    /* An infinite score of finite features routes by its sign; infinite features are refused. */
+    if (!(score - score == 0) && (score != score || !tree_finite(x)))
+        return tree_REFUSED;
+    return tree_children[2 * split + (score > 0)];
+}
+
+#endif
+/* The leaf that the features reach, -1 if they are refused. */
+static int tree_leaf(const real *x)
+{
+    int node = tree_first(x);
+#if TREE_SPLITS
+    while (node >= 0)
+        node = tree_next(node, x);
+#endif
+    return node == tree_REFUSED ? -1 : -1 - node;
+}
+
+/* Find the leaves of up to tree_GROUP rows side by side, and their features, most of them in the room; returns how many
+   rows are refused. */
+DTSEMNET_INLINE int tree_walk(const real *rows, int n_rows, real *room, const real **x, int *leaf)
+{
+    int node[tree_GROUP];
+    int r, refused = 0;
+#if TREE_SPLITS
+    int walking;
+#endif
+    for (r = 0; r < n_rows; ++r) {
+        x[r] = tree_encode(rows + (long)r * tree_COLUMNS, room + (long)r * tree_ROOM);
+        node[r] = tree_first(x[r]);
+    }
+#if TREE_SPLITS
+    do {
+        walking = 0;
+        for (r = 0; r < n_rows; ++r)
+            if (node[r] >= 0) {
+                node[r] = tree_next(node[r], x[r]);
+                walking |= node[r] >= 0;
+            }
+    } while (walking);
+#endif
+    for (r = 0; r < n_rows; ++r) {
+        leaf[r] = node[r] == tree_REFUSED ? -1 : -1 - node[r];
+        refused += leaf[r] < 0;
+    }
+    return refused;
 }
 
 int tree_apply(const real *row)
@@ -260,11 +402,32 @@ int tree_apply(const real *row)
     return tree_leaf(tree_encode(row, room));
 }
 
+long tree_apply_batch(const real *rows, long n_rows, int *leaf)
+{
+    real room[tree_GROUP * tree_ROOM];
+    const real *x[tree_GROUP];
+    long start, refused = 0;
+    for (start = 0; start < n_rows; start += tree_GROUP) {
+        const int n = n_rows - start < tree_GROUP ? (int)(n_rows - start) : tree_GROUP;
+        refused += tree_walk(rows + start * tree_COLUMNS, n, room, x, leaf + start);
+    }
+    return refused;
+}
+
 #if TREE_CLASSIFIER
 int tree_predict_class(const real *row)
 {
     const int leaf = tree_apply(row);
     return leaf < 0 ? -1 : tree_leaf_class[leaf];
+}
+
+long tree_predict_class_batch(const real *rows, long n_rows, int *number)
+{
+    const long refused = tree_apply_batch(rows, n_rows, number);
+    long i;
+    for (i = 0; i < n_rows; ++i)
+        number[i] = number[i] < 0 ? -1 : tree_leaf_class[number[i]];
+    return refused;
 }
 
 #if TREE_MARGINS
@@ -347,37 +510,44 @@ int tree_predict_proba(const real *row, real *out)
 /* An output of a linear leaf: coefficients times x, plus the constant; summed in the same order as a score. */
 DTSEMNET_INLINE real tree_linear(int output, const real *x)
 {
+#if TREE_SPARSE_LEAVES
     real sum[tree_LANES] = { 0 };
     int j, k;
-#if TREE_SPARSE_LEAVES
     long i;
     for (i = tree_coef_start[output]; i < tree_coef_start[output + 1]; ++i)
         sum[tree_coef_feature[i] % tree_LANES] += tree_coef[i] * x[tree_coef_feature[i]];
+    for (j = tree_LANES / 2; j > 0; j /= 2)
+        for (k = 0; k < j; ++k)
+            sum[k] += sum[k + j];
+    return sum[0] + tree_value[output];
 #else
     const long start = (long)output * tree_FEATURES;
+#ifdef DTSEMNET_VECTORS
+    return tree_dot(tree_coef + start, x) + tree_value[output];
+#else
+    real sum[tree_LANES] = { 0 };
+    int j, k;
     for (j = 0; j + tree_LANES <= tree_FEATURES; j += tree_LANES)
         for (k = 0; k < tree_LANES; ++k)
             sum[k] += tree_coef[start + j + k] * x[j + k];
     for (k = 0; j + k < tree_FEATURES; ++k)
         sum[k] += tree_coef[start + j + k] * x[j + k];
-#endif
     for (j = tree_LANES / 2; j > 0; j /= 2)
         for (k = 0; k < j; ++k)
             sum[k] += sum[k + j];
     return sum[0] + tree_value[output];
+#endif
+#endif
 }
 
 #endif
-int tree_predict(const real *row, real *out)
+/* Write the outputs of a leaf, which may be refused; returns its number, -1 if the features or an output are refused. */
+static int tree_answer(int leaf, const real *x, real *out)
 {
-#if TREE_LINEAR
-    real room[tree_ROOM];
-    const real *const x = tree_encode(row, room);
-    const int leaf = tree_leaf(x);
-#else
-    const int leaf = tree_apply(row);
-#endif
     int o;
+#if !TREE_LINEAR
+    (void)x;
+#endif
     for (o = 0; leaf >= 0 && o < tree_OUTPUTS; ++o) {
         const int k = leaf * tree_OUTPUTS + o;
 #if TREE_LINEAR
@@ -404,6 +574,30 @@ int tree_predict(const real *row, real *out)
     }
     return leaf;
 }
+
+int tree_predict(const real *row, real *out)
+{
+    real room[tree_ROOM];
+    const real *const x = tree_encode(row, room);
+    return tree_answer(tree_leaf(x), x, out);
+}
+
+long tree_predict_batch(const real *rows, long n_rows, int *leaf, real *out)
+{
+    real room[tree_GROUP * tree_ROOM];
+    const real *x[tree_GROUP];
+    long start, refused = 0;
+    for (start = 0; start < n_rows; start += tree_GROUP) {
+        const int n = n_rows - start < tree_GROUP ? (int)(n_rows - start) : tree_GROUP;
+        int r;
+        tree_walk(rows + start * tree_COLUMNS, n, room, x, leaf + start);
+        for (r = 0; r < n; ++r) {
+            leaf[start + r] = tree_answer(leaf[start + r], x[r], out + (start + r) * tree_OUTPUTS);
+            refused += leaf[start + r] < 0;
+        }
+    }
+    return refused;
+}
 #endif
 
 /* Write the features of a test row: numbers of 52 bits, mixed from their places, times powers of two, so that nothing is
@@ -420,6 +614,8 @@ static void tree_test_row(int test, real *x)
         low = (double)(state >> 6);
         x[j] = (real)(high * 67108864.0 + low) * tree_test_scale[j];
     }
+    for (; j < tree_WIDTH; ++j)
+        x[j] = 0;
 }
 
 #if TREE_SUMS
@@ -433,7 +629,7 @@ static int tree_as_written(real sum, real written)
 int tree_selftest(void)
 {
     volatile real zero = 0;
-    real x[tree_FEATURES];
+    real x[tree_WIDTH];
     int test;
 #if TREE_SUMS
     int k;
