@@ -13,6 +13,14 @@ from dtsemnet.tree import Topology, Tree
 from strategies import points, trees, wild_points, wild_trees
 
 
+@pytest.fixture(autouse=True, scope="module")
+def no_stand_ins():
+    """Without compiled kernels, as for mutants of their source, numba's are tested, not what takes their place at first."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dtsemnet.kernels.kernel.PATIENCE", 0.0)
+        yield
+
+
 def reference_sum(weight, x, bias, *, skip_zeros=False):
     acc = [0.0] * 16
     for j, (w, number) in enumerate(zip(weight, x)):
