@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,15 +11,16 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from dtsemnet.kernels import routing
+from dtsemnet.kernels.kernel import Kernel
 from dtsemnet.tree import Topology, Tree
 from strategies import points, trees, wild_points, wild_trees
 
 
 @pytest.fixture(autouse=True, scope="module")
 def no_stand_ins():
-    """Without compiled kernels, as for mutants of their source, numba's are tested, not what takes their place at first."""
+    """Test what numba compiles where there are no compiled kernels (as of a mutant), not what comes before that."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dtsemnet.kernels.kernel.PATIENCE", 0.0)
+        patch.setattr(sys.modules[Kernel.__module__], "PATIENCE", 0.0)
         yield
 
 
