@@ -112,6 +112,26 @@ def test_the_way_a_table_is_written_does_not_change_its_tree(
     assert prints[0] == prints[1]
 
 
+def test_a_model_of_decimal_commas_reads_the_same_table_from_a_spreadsheet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    journey = next(journey for journey in JOURNEYS if journey.file == "pinguine.csv")
+    table = journey.table()
+    journey.write(table, Path(journey.file))
+    run("fit", journey.file, "--target", journey.target, *QUICK)
+    wanted = run("predict", "model.json", journey.file).stdout
+    table.to_excel("rows.xlsx", index=False)
+    table.to_feather("rows.feather")
+    table.to_json("rows.jsonl", orient="records", lines=True)
+    for name in ("rows.xlsx", "rows.feather", "rows.jsonl"):
+        assert run("predict", "model.json", name).stdout == wanted
+    run("fit", journey.file, "--target", journey.target, *QUICK, "--test", "rows.xlsx", "--force")
+    table.to_csv("points.csv", index=False)
+    assert "--decimal" in run("predict", "model.json", "points.csv", code=1).stderr
+    assert run("predict", "model.json", "points.csv", "--decimal", ".").stdout == wanted
+
+
 @pytest.mark.parametrize(
     ("table", "words", "message"),
     [

@@ -97,7 +97,8 @@ class Loaded:
         if wanted is not None and model.class_names and all(isinstance(name, str) for name in model.class_names):
             text.append(wanted)
         with working(f"reading {path.name}"):
-            whole = read_table(path, reading, text=[*text, *recipe.columns], remark=remark)
+            others = recipe.columns - set(recipe.numbers)
+            whole = read_table(path, reading, text=[*text, *others], written=recipe.numbers, remark=remark)
         # A column of numbers that training read from numbers may be written as text here.
         numbers = {c.name for c in model.encoder.columns if not c.categories} - recipe.columns
         if wanted is not None and not model.is_classifier:

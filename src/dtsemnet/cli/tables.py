@@ -167,6 +167,8 @@ def _read_training(request: TableRequest, path: Path, remark: Remark) -> tuple[L
     with working(f"reading the columns of {path.name}") as tell:
         frame, recipe, texts = _with_recipe(frame, path, request, [*text, *request.drop], dates, remark, tell)
     frame, y, weight = take_target(frame, target, request.weight, remark)
+    if len(y) > 1 and len(set(y.tolist())) == 1:
+        remark(f"every row has the target {quoted(y[0])}, so there is nothing to tell apart: the tree is one leaf.")
     X, fates = prepare(frame, drop=request.drop, remark=remark)
     origin = recipe.sources()
     fates = {name: _fate(name, fates, texts, origin) for name in fates}
@@ -227,10 +229,6 @@ def take_target(
         if not len(frame):
             raise ValueError(f"--target {quoted(target)} is empty in every row.")
     y = frame[target].infer_objects()
-    if len(y) > 1 and y.nunique() == 1:
-        remark(
-            f"every row has the target {quoted(y.iloc[0])}, so there is nothing to tell apart: the tree is one leaf."
-        )
     _refuse_infinite(frame[[target]], "--target")
     return frame.drop(columns=[target, *([weight] if weight else [])]), _plain_target(y), read_weight(frame, weight)
 
@@ -440,7 +438,9 @@ def _like(table: LabelledRows, path: Path, request: TableRequest, recipe: Recipe
     text = [name for name in table.names if str(table.X[name].dtype) == "category"]
     text += [target] if table.y.dtype.kind == "O" else []
     with working(f"reading {path.name}") as tell:
-        frame = recipe.apply(read_table(path, request.reading, text=[*text, *recipe.columns]), tell)
+        others = recipe.columns - set(recipe.numbers)
+        whole = read_table(path, request.reading, text=[*text, *others], written=recipe.numbers)
+        frame = recipe.apply(whole, tell)
     frame, y, weight = take_target(frame, target, request.weight)
     X = pick(frame, table.names, path, recipe)
     for name in table.names:  # now, and not after a long fit

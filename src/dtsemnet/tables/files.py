@@ -110,6 +110,7 @@ def read_table(
     options: TableOptions | None = None,
     *,
     text: Iterable[str] | None = (),
+    written: Iterable[str] = (),
     remark: Callable[[str], None] = lambda _: None,
 ) -> Any:
     """Read a table.
@@ -121,6 +122,9 @@ def read_table(
     options : TableOptions, optional
     text : iterable of str, or None
         Columns that are read as text whatever they look like; None: all.
+    written : iterable of str
+        Columns of numbers that are read as text from delimited text, since their marks are known; in files of other
+        kinds a number is a number.
     remark : callable, optional
         Is told what was decided on the way.
 
@@ -137,6 +141,7 @@ def read_table(
     ending = _ending(path)
     try:
         if ending in ("", *TEXT_ENDINGS):
+            text = None if text is None else [*text, *written]
             frame = _read_text(pandas, path, options, text, remark)
         elif ending in OTHER_ENDINGS:
             frame = _read_other(pandas, path, ending, options, remark)
