@@ -83,6 +83,19 @@ def test_paper_has_its_seven_tables() -> None:
     assert set(find_tables(PAPER)) >= {"regression-1", "regression-2", "concise", "dense", "time", "gap", "ant"}
 
 
+@pytest.mark.parametrize("name", find_tables(PAPER))
+def test_tables_read_records_that_are_there(name: str) -> None:
+    table = read_table(name, folder=PAPER)
+    assert all((PAPER / "results" / f"{other}.jsonl").is_file() for other in table.reads)
+
+
+def test_a_table_reads_tables_and_not_their_files(tmp_path: Path) -> None:
+    path = tmp_path / "small.toml"
+    path.write_text("title = 'x'\nscore = 'accuracy'\nsets = ['iris']\nmethods = ['cart']\nreads = ['dense.jsonl']\n")
+    with pytest.raises(ValueError, match=r"'dense\.jsonl' must lose"):
+        read_table("small", folder=tmp_path)
+
+
 def test_method_that_is_not_installed_says_what_would_help(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(importlib.sys.modules, "cubist", None)
     with pytest.raises(MissingMethod, match="pip install cubist"):

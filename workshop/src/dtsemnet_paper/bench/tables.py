@@ -16,7 +16,7 @@
 ``heights``     what the honest protocol chooses from; ``[height]`` the paper's by set
 ``unbounded``   methods that have no fixed height
 ``lead``        whether the report compares the first method with published figures to reach
-``reads``       other files of records that count here too, such as those of another table
+``reads``       other tables whose records count here too
 ``files``       by method: file of its records, if they are not in the table's own, to keep each small
 ``published``   by method and set: ``mean``, ``sd``, and if known ``height``, ``train``,
                 ``train_sd``, ``seconds``; ``[distance]`` the published average distances
@@ -226,6 +226,9 @@ def _check(table: Table) -> None:
     for method in table.methods:
         if method not in METHODS and ":" not in method:
             raise ValueError(f"{table.path} names the method {method!r}; there are {', '.join(METHODS)}.")
+    for name in table.reads:
+        if name.endswith(".jsonl"):
+            raise ValueError(f"reads in {table.path} names tables, not their files: {name!r} must lose its '.jsonl'.")
     if table.means and not table.larger_is_better and "r2" not in table.means:
         raise ValueError(f"means in {table.path} must hold 'r2': errors of different sets have no common mean.")
     if table.lead:
