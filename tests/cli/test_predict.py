@@ -51,7 +51,9 @@ def test_probabilities_are_those_of_the_model(run: Run) -> None:
     pd.DataFrame(X, columns=["size"]).assign(answer=["no", "no", "yes"]).to_csv("rows.csv", index=False)
     answers = pd.read_csv(io.StringIO(run("predict", "sure.json", "rows.csv", "--proba").stdout))
     assert np.array_equal(answers[["probability no", "probability yes"]], model.predict_proba(X))
-    assert "by margins (rate 1, power 1, floor 0)" in run("info", "sure.json").stdout
+    assert "calibrated: surer the farther a row lies from the other classes (rate 1, power 1, floor 0)" in (
+        run("info", "sure.json").stdout
+    )
     scores = run("evaluate", "sure.json", "rows.csv", "--target", "answer", "--json").json()["scores"]
     expected = -np.log(model.predict_proba(X)[[0, 1, 2], [0, 0, 1]]).mean()
     assert scores["log loss"] == pytest.approx(expected)
