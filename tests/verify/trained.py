@@ -9,6 +9,8 @@ contradicts it, or if the row that it shows is not what it says. Certificates ar
 from __future__ import annotations
 
 import argparse
+import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -191,10 +193,13 @@ def main(words: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Ask every question about trained trees.")
     parser.add_argument("--trees", type=int, default=50)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=np.inf, help="begin no tree after so many seconds")
     options = parser.parse_args(words)
     asked, undecided, wrong = (Counter[str]() for _ in range(3))
     n_trees = Counter[str]()
+    end = time.monotonic() + options.seconds
     for k, (model, X) in enumerate(trained(options.trees, options.seed)):
+        print(f"tree {k}", end="\r", file=sys.stderr, flush=True)
         here = list(outcomes(model, X, np.random.default_rng(options.seed + k)))
         n_trees.update({name for name, *_ in here})
         for name, is_decided, is_wrong in here:
@@ -203,6 +208,8 @@ def main(words: list[str] | None = None) -> None:
             wrong[name] += is_wrong
             if is_wrong or not is_decided:
                 print(f"tree {k}: {name} {'wrong' if is_wrong else 'undecided'}", flush=True)
+        if time.monotonic() > end:
+            break
     say = partial(print, flush=True)
     say("| question | trees | answers | undecided | wrong |\n|---|---:|---:|---:|---:|")
     for name in asked:

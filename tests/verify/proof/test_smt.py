@@ -48,9 +48,10 @@ def written(answer, folder):
 
 
 @pytest.mark.parametrize("seeds", [range(12), pytest.param(range(12, 500), marks=pytest.mark.slow)])
-def test_every_claim_of_a_finite_domain_is_checked_in_three_ways(seeds, tmp_path):
+def test_every_claim_of_a_finite_domain_is_checked_in_three_ways(seeds, tmp_path, tally):
     n_problems = 0
     for seed in seeds:
+        tally.next_tree()
         case = finite_case(seed)
         with listing(False):
             found = written(reachable_leaves(case.model, case.domain), tmp_path)
@@ -61,13 +62,15 @@ def test_every_claim_of_a_finite_domain_is_checked_in_three_ways(seeds, tmp_path
             assert is_unsat_by_z3(problem), seed
             assert is_unsat_by_cvc5(problem), seed
             n_problems += 1
+            tally("proofs in SMT-LIB and Alethe", True)
     assert n_problems
 
 
 @pytest.mark.parametrize("n", [25, pytest.param(500, marks=pytest.mark.slow)])
-def test_every_claim_about_boxes_of_doubles_is_checked_in_three_ways(n, tmp_path):
+def test_every_claim_about_boxes_of_doubles_is_checked_in_three_ways(n, tmp_path, tally):
     n_problems = 0
     for seed in range(n):
+        tally.next_tree()
         rng = np.random.default_rng(seed)
         d = int(rng.integers(2, 6))
         tree = finite_tree(rng, d, "class", 8)
@@ -76,6 +79,7 @@ def test_every_claim_about_boxes_of_doubles_is_checked_in_three_ways(n, tmp_path
             assert is_unsat_by_z3(problem), seed
             assert is_unsat_by_cvc5(problem), seed
             n_problems += 1
+            tally("proofs in SMT-LIB and Alethe", True)
     assert n_problems > n / 4
 
 
