@@ -319,7 +319,7 @@ def test_replacing_keeps_what_is_not_named(tree):
 def test_threads_share_rows_and_change_no_answer(coef, monkeypatch):
     from dtsemnet.tree import tree as module
 
-    monkeypatch.setattr(module, "_ROWS_OF_A_THREAD", 10)
+    monkeypatch.setattr(module, "ROWS_OF_A_THREAD", 10)
     rng = np.random.default_rng(0)
     tree = Tree(Topology.complete(3), rng.normal(size=(7, 3)), rng.normal(size=7), rng.normal(size=(8, 1)), coef)
     for X in (rng.normal(size=(105, 3)), rng.integers(-3, 3, (105, 3)), rng.normal(size=(5, 3))):

@@ -35,7 +35,7 @@ from dtsemnet.estimators.checks import (
     read_seed,
     read_weight,
 )
-from dtsemnet.estimators.encode import add_fills, as_table, check_rows, fit_encoder
+from dtsemnet.estimators.encode import add_fills, as_table, check_plain_rows, check_rows, fit_encoder, is_plain
 from dtsemnet.estimators.interactions import prove_groups, read_groups
 from dtsemnet.estimators.order import prove_order, read_direction
 from dtsemnet.estimators.persistence import Rule, check_parameters
@@ -52,6 +52,7 @@ from dtsemnet.tree import Encoder, Identity, MarginProbability, Model, Tree
 from dtsemnet.tree.columns_summary import ColumnsSummary
 from dtsemnet.tree.edits import fold_affine
 from dtsemnet.tree.encoder import is_missing
+from dtsemnet.tree.tree import ROWS_OF_A_THREAD
 from dtsemnet.tree.view import raw_view
 
 __all__ = ["TreeClassifier", "TreeEstimator", "TreeRegressor", "initial_tree"]
@@ -256,6 +257,8 @@ class TreeEstimator(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[m
         if encoder is None:
             check_is_fitted(self, "model_")
             encoder = self.model_.encoder
+        if is_plain(X, self.n_features_in_) and encoder.is_numeric and not hasattr(self, "feature_names_in_"):
+            return check_plain_rows(encoder, X, self, name)
         X = as_table(X, name)
         with naming(name, "must have the columns of the fit"):
             validate_data(self, X, reset=False, skip_check_array=True)
@@ -385,11 +388,11 @@ class TreeEstimator(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[m
     def apply(self, X: Any) -> Ints:
         """Number of the leaf that each row reaches."""
         rows = self._checked(X)
-        return self.model_.apply(rows, n_threads=self._n_threads())
+        return self.model_.apply(rows, n_threads=self._n_threads(rows))
 
-    def _n_threads(self) -> int:
+    def _n_threads(self, rows: Array) -> int:
         """Threads that share the rows of a prediction, as ``n_jobs`` says."""
-        return int(joblib.effective_n_jobs(getattr(self, "n_jobs", None)))
+        return 1 if len(rows) < ROWS_OF_A_THREAD else int(joblib.effective_n_jobs(getattr(self, "n_jobs", None)))
 
     def decision_path(self, X: Any) -> Any:
         """Nodes on the path of each row, as a sparse 0/1 matrix: splits first, then leaves.
@@ -474,7 +477,7 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> Array:
         """Class of the leaf that each row reaches."""
         leaf = self.apply(X)
-        return self.classes_[self.tree_.leaf_class[leaf]]
+        return self.classes_[self.model_.tree.leaf_class[leaf]]
 
     def predict_proba(self, X: Any) -> Floats:
         """Probabilities of the classes, in the order of ``classes_``; the largest is that of the predicted class."""
@@ -538,7 +541,7 @@ class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> Array:
         """Output of the leaf that each row reaches: (n_samples,), or (n_samples, n_outputs) for several."""
         rows = self._checked(X)
-        return self.model_.predict(rows, n_threads=self._n_threads())
+        return self.model_.predict(rows, n_threads=self._n_threads(rows))
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Floats:
         """Intervals around the predictions, which hold the truth with a probability of about ``coverage``.

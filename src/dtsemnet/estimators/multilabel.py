@@ -139,7 +139,7 @@ class MultilabelClassifier(TreeClassifier, SparseEstimator):
     def _shares(self, X: Any) -> Floats:
         """Share of each label in the leaf that each row reaches."""
         rows = self._checked(X)
-        return np.clip(self.model_.predict(rows, n_threads=self._n_threads()), 0.0, 1.0)
+        return np.clip(self.model_.predict(rows, n_threads=self._n_threads(rows)), 0.0, 1.0)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

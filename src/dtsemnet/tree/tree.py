@@ -14,7 +14,7 @@ their contents are equal bit for bit, and an edit (:mod:`dtsemnet.tree.edits`) i
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike
 
 from dtsemnet.arrays import Array, Floats, Ints
 from dtsemnet.kernels import routing
+from dtsemnet.kernels.kernel import came_compiled
 from dtsemnet.names import printable, shown
 from dtsemnet.tree import _validate
 from dtsemnet.tree._validate import Scalar
@@ -35,8 +36,9 @@ __all__ = ["Tree"]
 
 Kind = TypeVar("Kind", bound=Array)
 
+_READ_IN_PLACE = (np.dtype(np.float64), np.dtype(np.float32))
 _BLOCK = 1 << 20  # numbers converted at a time: 8 MB
-_ROWS_OF_A_THREAD = 1 << 14  # fewer rows take no longer than to start a thread
+ROWS_OF_A_THREAD = 1 << 14  # fewer rows take no longer than to start a thread
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -176,9 +178,7 @@ class Tree(_validate.Value):
         >>> Tree(Topology.complete(1), [[1.0]], [-2.0], [[10.0], [20.0]]).apply([[1.0], [2.0], [3.0]])
         array([0, 0, 1])
         """
-        rows = self._read(X)
-        leaf: Ints = np.zeros(len(rows), dtype=np.int64)
-        return self._walk(routing.apply, rows, leaf, *self._prepared, n_threads=n_threads)
+        return self._leaves(self._read(X), n_threads)
 
     def scores(self, X: ArrayLike) -> Floats:
         """Compute ``weight @ x + bias`` of all splits, in the documented order of summation.
@@ -229,18 +229,21 @@ class Tree(_validate.Value):
         array([3., 4.])
         """
         rows = self._read(X)  # once: what is no array may be another table when it is read again
-        leaf = self.apply(rows, n_threads=n_threads)
+        leaf = self._leaves(rows, n_threads)
         if self.coef is None:
             return self._answer[leaf]
         output = np.empty((len(rows), self.n_outputs))
         coef, lower, upper = self._linear
         for start, stop, block in _blocks(rows):
-            at, written = leaf[start:stop], output[start:stop]
+            at, written = (leaf, output) if len(block) == len(rows) else (leaf[start:stop], output[start:stop])
+            if n_threads == 1:
+                refused = routing.linear(block, at, coef, self.value, lower, upper, written)
+            else:
 
-            def answer(part: slice, block: Array = block, at: Ints = at, written: Floats = written) -> int:
-                return routing.linear(block[part], at[part], coef, self.value, lower, upper, written[part])
+                def answer(part: slice, block: Array = block, at: Ints = at, written: Floats = written) -> int:
+                    return routing.linear(block[part], at[part], coef, self.value, lower, upper, written[part])
 
-            refused = _shared(answer, len(block), n_threads)
+                refused = _shared(answer, len(block), n_threads)
             if refused >= 0:
                 _refuse(block[refused], start + refused, self.feature_labels)
         return output[:, 0] if self.n_outputs == 1 else output
@@ -383,7 +386,7 @@ class Tree(_validate.Value):
                 f"X must have shape (n_samples, {self.n_features}), got {rows.ndim} dimension(s) {rows.shape}; "
                 "reshape one row by X.reshape(1, -1), one column by X.reshape(-1, 1)."
             )
-        if rows.shape[1] != self.n_features:
+        if rows.shape[1] != self.weight.shape[1]:
             columns = ", ".join([*map(printable, self.feature_labels[:3]), *["..."] * (self.n_features > 3)])
             raise ValueError(
                 f"X has {rows.shape[1]} columns, but this tree reads {self.n_features}; "
@@ -402,11 +405,15 @@ class Tree(_validate.Value):
             )
         return rows
 
+    def _leaves(self, rows: Array, n_threads: int) -> Ints:
+        leaf: Ints = np.zeros(len(rows), dtype=np.int64)
+        return self._walk(routing.apply, rows, leaf, *self._prepared, n_threads=n_threads)
+
     def _walk(self, route: Callable[..., int], rows: Array, output: Kind, *arrays: Array, n_threads: int = 1) -> Kind:
         """Run a kernel over the blocks; a tree without splits has no scores, so its rows are only checked."""
         for start, stop, block in _blocks(rows):
-            if self.n_splits:
-                written = output[start:stop]
+            if len(self.bias):
+                written = output if len(block) == len(rows) else output[start:stop]
                 if n_threads == 1:
                     refused = route(block, *arrays, written)
                 else:
@@ -422,18 +429,21 @@ class Tree(_validate.Value):
             raise TypeError(f"{caller} needs a classifier, but this tree has no class_names; use predict or value.")
 
 
-def _blocks(rows: Array) -> Iterator[tuple[int, int, Array]]:
+def _blocks(rows: Array) -> Iterable[tuple[int, int, Array]]:
     """Cut rows into blocks that the kernels read, each with its first row and one past its last.
 
     C-ordered float32 and float64 pass without a copy; all else (integers, booleans, Fortran order, strides) is
     converted block by block, so that a large array needs no second copy of itself.
     """
-    if (rows.dtype == np.float64 or rows.dtype == np.float32) and rows.flags.c_contiguous and rows.flags.aligned:
-        view = rows.view()
-        # Read-only always: numba would compile every kernel a second time for read-only arrays.
-        view.flags.writeable = False
-        yield 0, len(rows), view
-        return
+    if rows.dtype in _READ_IN_PLACE and (flags := rows.flags).c_contiguous and flags.aligned:
+        if flags.writeable and not came_compiled():
+            rows = rows.view()  # read-only always: numba would compile every kernel a second time for read-only arrays
+            rows.flags.writeable = False
+        return ((0, len(rows), rows),)
+    return _converted(rows)
+
+
+def _converted(rows: Array) -> Iterator[tuple[int, int, Array]]:
     n_rows = max(1, _BLOCK // rows.shape[1])
     for start in range(0, len(rows), n_rows):
         block = np.array(rows[start : start + n_rows], dtype=np.float64, order="C")
@@ -447,7 +457,7 @@ def _route(route: Callable[..., int], block: Array, arrays: tuple[Array, ...], w
 
 def _shared(run: Callable[[slice], int], n_rows: int, n_threads: int) -> int:
     """Run a kernel over parts of the rows in threads; return the first row that it refuses, or -1."""
-    n_parts = min(n_threads, n_rows // _ROWS_OF_A_THREAD)
+    n_parts = min(n_threads, n_rows // ROWS_OF_A_THREAD)
     if n_parts < 2:
         return run(slice(0, n_rows))
     ends = [n_rows * k // n_parts for k in range(n_parts + 1)]
