@@ -97,6 +97,35 @@ def test_a_sparse_matrix_fits_and_predicts_as_its_dense_twin(form):
     assert_array_equal(fitted.predict_proba(form(X)), twin.predict_proba(X))
 
 
+@pytest.mark.parametrize("form", [scipy.sparse.csc_matrix, pd.DataFrame.sparse.from_spmatrix])
+@pytest.mark.parametrize("kind", [DTSemNetClassifier, DTSemNetRegressor])
+def test_sparse_rows_are_dense_a_block_at_a_time_in_predictions(kind, form, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 5)) * (rng.random((100, 5)) < 0.3)
+    y = X[:, 0] > 0.1 if kind is DTSemNetClassifier else X[:, 0]
+    given = form(scipy.sparse.csr_matrix(X))
+    fitted, twin = kind(**QUICK).fit(given, y), kind(**QUICK).fit(X, y)
+    assert_array_equal(fitted.tree_.weight, twin.tree_.weight)
+    seen = []
+    check = kind._checked
+    monkeypatch.setattr(kind, "_checked", lambda self, X: seen.append(X.shape[0]) or check(self, X))
+    monkeypatch.setattr("dtsemnet.estimators.encode._SPARSE_BLOCK", 150)
+    assert_array_equal(fitted.predict(given), twin.predict(X))
+    assert seen == [30, 30, 30, 10, 100]
+    assert_array_equal(fitted.apply(given), twin.apply(X))
+    if kind is DTSemNetClassifier:
+        assert_array_equal(fitted.predict_proba(given), twin.predict_proba(X))
+
+
+def test_a_large_sparse_table_with_a_wrong_value_is_named_by_its_row(monkeypatch):
+    fitted = DTSemNetClassifier(**QUICK).fit(NUMBERS, TARGET)
+    monkeypatch.setattr("dtsemnet.estimators.encode._SPARSE_BLOCK", 4 * NUMBERS.shape[1])
+    wrong = NUMBERS.copy()
+    wrong[17, 1] = np.inf
+    with pytest.raises(ValueError, match="row 17 of column 'x1'"):
+        fitted.predict(scipy.sparse.csr_matrix(wrong))
+
+
 def texts(way):
     rng = np.random.default_rng(0)
     return {

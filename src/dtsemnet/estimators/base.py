@@ -35,7 +35,15 @@ from dtsemnet.estimators.checks import (
     read_seed,
     read_weight,
 )
-from dtsemnet.estimators.encode import add_fills, as_table, check_plain_rows, check_rows, fit_encoder, is_plain
+from dtsemnet.estimators.encode import (
+    add_fills,
+    as_table,
+    check_plain_rows,
+    check_rows,
+    fit_encoder,
+    in_blocks,
+    is_plain,
+)
 from dtsemnet.estimators.interactions import prove_groups, read_groups
 from dtsemnet.estimators.order import prove_order, read_direction
 from dtsemnet.estimators.persistence import Rule, check_parameters
@@ -149,7 +157,8 @@ class TreeEstimator(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[m
         ----------
         X : array_like, sparse matrix or data frame of shape (n_samples, n_features)
             Numbers, and in a data frame also strings and categories; NaN if ``missing="indicator"``. Data frames are
-            those of pandas, polars, pyarrow and all that narwhals knows. A sparse matrix is made dense.
+            those of pandas, polars, pyarrow and all that narwhals knows. Sparse ones are made dense; predictions do it
+            block by block.
         y : array_like of shape (n_samples,), or (n_samples, n_outputs) for a regressor
         sample_weight : array_like of shape (n_samples,), optional
             Weight 2 means that a row is there twice, weight 0 that it is not there.
@@ -385,6 +394,7 @@ class TreeEstimator(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[m
         """Number of leaves."""
         return self.tree_.n_leaves
 
+    @in_blocks
     def apply(self, X: Any) -> Ints:
         """Number of the leaf that each row reaches."""
         rows = self._checked(X)
@@ -479,6 +489,7 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         leaf = self.apply(X)
         return self.classes_[self.model_.tree.leaf_class[leaf]]
 
+    @in_blocks
     def predict_proba(self, X: Any) -> Floats:
         """Probabilities of the classes, in the order of ``classes_``; the largest is that of the predicted class."""
         rows = self._checked(X)
@@ -538,6 +549,7 @@ class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
         self._n_outputs = matrix.shape[1]
         return matrix
 
+    @in_blocks
     def predict(self, X: Any) -> Array:
         """Output of the leaf that each row reaches: (n_samples,), or (n_samples, n_outputs) for several."""
         rows = self._checked(X)

@@ -17,12 +17,13 @@ moved to an ordinary range first, by the affine map of their column (:func:`_con
 
 from __future__ import annotations
 
-import os
+import functools
 import math
+import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar, cast
 
 import numpy as np
 import scipy.sparse
@@ -37,7 +38,7 @@ from dtsemnet.tree import Column, Encoder
 from dtsemnet.tree.encoder import as_array, is_missing
 from dtsemnet.tree.frames import as_frame
 
-__all__ = ["add_fills", "as_table", "check_rows", "fit_encoder"]
+__all__ = ["add_fills", "as_table", "check_plain_rows", "check_rows", "fit_encoder", "in_blocks", "is_plain"]
 
 MAX_CATEGORIES = 1000
 """A column with more categories than this looks like an identifier."""
@@ -45,6 +46,9 @@ MAX_CATEGORIES = 1000
 MANY_CATEGORIES = 20
 """From this number of categories on a column of text is looked at: it may hold numbers, dates or identifiers."""
 
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+_SPARSE_BLOCK = 1 << 23  # numbers of a sparse table that are dense at a time in predictions: 64 MB
 _FEW, _FLOATS = 4096, (np.dtype(np.float64), np.dtype(np.float32))
 _SHOWN = 20  # columns that a warning names
 _DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([ T]|$)|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})( |$)")
@@ -66,7 +70,7 @@ def as_table(X: Any, name: str = "X") -> Any:
             example: Any = X[column].to_numpy()[:1] if str(dtype).lower() == "object" and len(X) else ()
             holds_dates = len(example) and hasattr(example[0], "toordinal")
             _refuse_dates(f"column {str(column)!r}", "date" if holds_dates else str(dtype), column)
-        return X
+        return _dense(X, name) if _has_sparse_columns(X) else X
     with naming(name, "must be a table of numbers, rows of equal length"):
         array = as_array(X)
     if array.ndim != 2:
@@ -444,17 +448,64 @@ def _refuse_dates(what: str, dtype: str, column: Any = None) -> None:
         )
 
 
-def _dense(X: Any, name: str) -> Array:
-    """Make a sparse matrix dense, if the memory holds it: training reads every value of every row."""
-    size = X.shape[0] * X.shape[1] * 8
+def in_blocks(method: Method) -> Method:
+    """Let a method of an estimator that answers row by row read large sparse tables in blocks.
+
+    Only a block is dense at a time. Tables with missing or infinite values are read whole, so that messages count all
+    of their rows.
+    """
+
+    @functools.wraps(method)
+    def blockwise(self: Any, X: Any) -> Any:
+        parts = None if type(X) is np.ndarray else _sparse_parts(X)
+        return method(self, X) if parts is None else np.concatenate([method(self, part) for part in parts])
+
+    return cast(Method, blockwise)
+
+
+def _sparse_parts(X: Any) -> Iterator[Any] | None:
+    """Cut a sparse table of finite numbers into blocks of rows; None if it is another table, or small."""
+    is_matrix = scipy.sparse.issparse(X)
+    if not is_matrix and not _has_sparse_columns(X):
+        return None
+    if len(X.shape) != 2 or X.shape[0] * X.shape[1] <= _SPARSE_BLOCK:
+        return None
+    rows = X.tocsr() if is_matrix else X.iloc
+    parts = [rows.data] if is_matrix else [X.iloc[:, j].array for j in range(X.shape[1])]
+    if not all(map(_is_finite, parts)):
+        return None
+    size = max(1, _SPARSE_BLOCK // X.shape[1])
+    return (rows[start : start + size] for start in range(0, X.shape[0], size))
+
+
+def _has_sparse_columns(X: Any) -> bool:
+    """Whether X is a data frame of pandas that leaves out a value in some columns, such as 0."""
+    is_frame = hasattr(X, "columns") and hasattr(X, "iloc")
+    return is_frame and any(str(dtype).startswith("Sparse") for dtype in X.dtypes)
+
+
+def _is_finite(values: Any) -> bool:
+    """Whether values are finite numbers; a sparse column of pandas holds one that stands for all that it leaves out."""
+    given, fill = np.asarray(getattr(values, "sp_values", values)), getattr(values, "fill_value", 0.0)
+    if given.dtype.kind in "iub":
+        return True
+    return given.dtype.kind == "f" and bool(np.isfinite(given).all()) and math.isfinite(fill)
+
+
+def _dense(X: Any, name: str) -> Any:
+    """Make a sparse table dense, if the memory holds it: training reads every value of every row."""
+    size, kind = X.shape[0] * X.shape[1] * 8, "table" if hasattr(X, "columns") else "matrix"
     error = (
-        f"{name} is a sparse matrix of {X.shape[0]:,} rows and {X.shape[1]:,} columns, which takes {size / 1e9:,.1f} "
+        f"{name} is a sparse {kind} of {X.shape[0]:,} rows and {X.shape[1]:,} columns, which takes {size / 1e9:,.1f} "
         "GB once it is dense, more than the memory holds; choose fewer columns first, by SelectKBest or TruncatedSVD "
         "of scikit-learn, or fewer rows."
     )
     if size > _memory():
         raise MemoryError(error)
     try:
+        if hasattr(X, "columns"):
+            sparse = {column: dtype.subtype for column, dtype in X.dtypes.items() if str(dtype).startswith("Sparse")}
+            return X.astype(sparse)
         dense: Array = X.toarray()
     except MemoryError:
         raise MemoryError(error) from None

@@ -17,6 +17,7 @@ from sklearn.utils import assert_all_finite
 
 from dtsemnet.arrays import Array, Bools, Floats
 from dtsemnet.estimators.base import TreeClassifier
+from dtsemnet.estimators.encode import in_blocks
 from dtsemnet.estimators.sparsity import SparseEstimator
 from dtsemnet.fit.data import TrainingData
 from dtsemnet.fit.regression_task import RegressionTask
@@ -136,6 +137,7 @@ class MultilabelClassifier(TreeClassifier, SparseEstimator):
 
     predict_set.__doc__ = TreeClassifier.predict_set.__doc__
 
+    @in_blocks
     def _shares(self, X: Any) -> Floats:
         """Share of each label in the leaf that each row reaches."""
         rows = self._checked(X)
