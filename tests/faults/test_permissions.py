@@ -24,7 +24,8 @@ options = {"max_depth": 2, "max_iter": 6, "effort": 0, "n_init": 2, "random_stat
 kinds = [(DTSemNetClassifier, load_iris(return_X_y=True)), (DTSemNetRegressor, load_diabetes(return_X_y=True))]
 whole = [kind(**options).fit(*data) for kind, data in kinds]
 loop.CHECKPOINT_SECONDS = 0.0
-"".encode("cp437")  # archives need it, and another user may not be able to import it
+for codec in ("cp437", "utf-32-le"):
+    "".encode(codec)  # archives need them, and another user may not be able to import them
 if os.geteuid() == 0:
     os.chown(folder, 65534, 65534)
     os.seteuid(65534)  # rights mean nothing to root

@@ -9,6 +9,14 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from dtsemnet.plot import plot_sparsity_path
+from dtsemnet.tree import Topology, Tree
+
+LINE = Tree(Topology.complete(1), [[1.0, 2.0]], [0.0], [[0.0], [1.0]])
+
+
+@dataclass
+class Fitted:
+    tree_: Tree = LINE
 
 
 @dataclass
@@ -19,7 +27,7 @@ class Path:
     behind: Any
     error: Any
     chosen: int
-    estimators: Any = (object(),)
+    estimators: Any = (Fitted(),)
 
 
 @pytest.mark.parametrize("widest", [9.0, 40.0])
