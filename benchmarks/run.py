@@ -12,7 +12,9 @@ from datetime import date
 from pathlib import Path
 
 import export_c
+import first_start
 import growth
+import peers
 import predict
 import rl_speed
 from measure import machine
@@ -22,7 +24,15 @@ from dtsemnet_paper.records import Job, Record, latest, read_records, run_once
 
 HERE = Path(__file__).parent
 RESULTS, REPORT = HERE / "results.jsonl", HERE / "RESULTS.md"
-PARTS = {"training": training, "prediction": predict, "growth": growth, "exported C": export_c, "tree agents": rl_speed}
+PARTS = {
+    "training": training,
+    "prediction": predict,
+    "growth": growth,
+    "first start": first_start,
+    "default and others": peers,
+    "exported C": export_c,
+    "tree agents": rl_speed,
+}
 
 
 def main() -> None:
