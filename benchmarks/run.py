@@ -17,6 +17,7 @@ import growth
 import peers
 import predict
 import rl_speed
+import whole_fit
 from measure import machine
 
 import training
@@ -28,6 +29,7 @@ PARTS = {
     "training": training,
     "prediction": predict,
     "growth": growth,
+    "whole fits": whole_fit,
     "first start": first_start,
     "default and others": peers,
     "exported C": export_c,
