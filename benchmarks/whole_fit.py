@@ -3,7 +3,8 @@
 Torch trains the classifier of ``training.py`` for the published number of epochs, with the published batch, step size
 (times a factor after each epoch) and L1 penalty; the time is that of training alone. Ours is the least public effort
 whose mean accuracy on the same test rows, over the same splits, is no lower than the published one: one start, then
-``effort=0``, then the default, each of the published height; the default is in a column of its own. The fits
+``effort=0``, then the default, each of the published height (the default counts where none reaches it); the default
+is in a column of its own. The fits
 of one split follow each other, on one thread. Sets are those of the concise trees whose published settings are
 followed by the published accuracy; Avila is not among them, as its published code trains with another loss. Run by
 ``python benchmarks/whole_fit.py``; ``--seeds 2 --sets car_evaluation`` is a quick try.
