@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits, load_iris, load_wine
 
 from dtsemnet import DTSemNetClassifier
+from dtsemnet.tree import Topology, Tree
 
 X, Y = load_wine(return_X_y=True)
 QUICK = {"max_depth": 2, "max_iter": 40, "n_init": 2, "random_state": 0}
@@ -85,3 +86,11 @@ def test_validation_rows_judge_and_are_not_trained_on():
     # Other validation rows can choose another start, never another training.
     other = DTSemNetClassifier(**{**QUICK, "n_init": 1}).fit(X[train], y[train], X_val=X[:5], y_val=y[:5])
     assert other.tree_ == DTSemNetClassifier(**{**QUICK, "n_init": 1}).fit(X[train], y[train]).tree_
+
+
+def test_a_tree_of_more_classes_starts_a_fit_of_fewer():
+    rng = np.random.default_rng(0)
+    tree = Tree(Topology.complete(3), rng.normal(size=(7, 2)), np.full(7, -9.0), np.eye(8), class_names=range(8))
+    X = rng.normal(size=(60, 2))
+    fitted = DTSemNetClassifier(init=tree, effort=0, n_init=1, max_iter=3, random_state=0).fit(X, X[:, 0] > 0)
+    assert fitted.classes_.tolist() == [False, True]

@@ -155,7 +155,8 @@ class ClassTask(OurTask[ClassParameters]):
         held: Sample | None,
         chosen: LeafFit | None = None,
     ) -> Candidate:
-        given = tree.leaf_class if tree.is_classifier else None
+        # A tree to start from may know other classes, whose numbers mean nothing here.
+        given = tree.leaf_class if tree.is_classifier and tree.class_names == self.data.class_names else None
         leaf_class = given if trained is None else trained.leaf_class
         table = count_classes(tree, train, self.problem.n_classes) / train.weight.mean()
         tree = class_tree(tree, self._in_order(tree, frequencies(tree.topology, table, leaf_class), table), self.data)
