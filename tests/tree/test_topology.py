@@ -29,6 +29,19 @@ def test_paths_lead_from_the_root_to_each_leaf(topology):
 
 
 @given(topologies())
+def test_sums_below_a_split_are_those_of_its_leaves(topology):
+    per_leaf = np.arange(1.0, topology.n_leaves + 1) ** 2
+    below = [(topology.paths.split == split).any(axis=1) for split in range(topology.n_splits)]
+    assert topology.sums_below(per_leaf).tolist() == [per_leaf[part].sum() for part in below]
+
+
+def test_paths_are_padded_with_minus_one():
+    chain = Topology([[-1, 1], [-2, -3]])
+    assert chain.paths.split.tolist() == [[0, -1], [0, 1], [0, 1]]
+    assert chain.paths.side.tolist() == [[0, -1], [1, 0], [1, 1]]
+
+
+@given(topologies())
 def test_spans_hold_the_leaves_whose_path_meets_the_split(topology):
     first, last = topology.spans
     for split in range(topology.n_splits):
