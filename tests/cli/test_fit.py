@@ -14,7 +14,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
-from cli.conftest import QUICK, Run
+from cli.conftest import QUICK, Run, people
 from dtsemnet import DTSemNetClassifier, DTSemNetRegressor
 from dtsemnet.tree import read
 
@@ -179,6 +179,12 @@ def test_empty_cells_in_the_test_file_alone_are_refused_before_the_fit(run: Run)
         (["@people.csv", "--target", "income", "--balanced"], "--balanced weighs classes"),
         (["@wine.csv", "--target", "cultivar", "--leaf", "constant"], "--leaf is for regression"),
         (["@wine.csv", "--target", "cultivar", "--categorical", "x"], "--categorical 'x' is no column"),
+        (
+            ["@people.csv", "--target", "income", "--increasing", "agee"],
+            "--increasing 'agee' is no column of the table; d",
+        ),
+        (["@people.csv", "--target", "income", "--decreasing", "city"], "column 'city' must be 0, got -1"),
+        (["@people.csv", "--target", "income", "--increasing", "age", "--decreasing", "age"], "both name 'age'"),
         (["nowhere.csv"], "'nowhere.csv' does not exist"),
         (["@wine.csv"], "--target is missing: which column is to be predicted? There are 'alcohol'"),
         (["@wine.csv", "--target", "cultivra"], "did you mean 'cultivar'?"),
@@ -203,6 +209,19 @@ def test_refusals_name_the_way_out(words: list[str], reason: str, run: Run) -> N
     assert reason in done.stderr
     assert done.stdout == ""
     assert not Path("model.json").exists()
+
+
+@pytest.mark.parametrize(("option", "sign"), [("--increasing", 1), ("--decreasing", -1)])
+def test_the_order_that_is_asked_for_is_kept(option: str, sign: int, run: Run) -> None:
+    run("fit", "@people.csv", "--target", "income", option, "age", "--depth", 2, *QUICK)
+    model, table = read("model.json"), people().head(20)
+    answers = np.array(
+        [
+            model.predict(table.assign(age=age)[[column.name for column in model.encoder.columns]])
+            for age in range(18, 80, 2)
+        ]
+    )
+    assert (sign * np.diff(answers, axis=0) >= 0).all()
 
 
 def test_a_model_file_is_replaced_only_by_force(run: Run) -> None:

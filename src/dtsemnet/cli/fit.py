@@ -11,7 +11,7 @@ import logging
 import shlex
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +21,7 @@ import typer
 
 from dtsemnet.cli.output import (
     MOST_NAMES,
+    check_columns,
     check_output,
     columns,
     counted,
@@ -50,6 +51,7 @@ dtsemnet fit
 dtsemnet fit wine.csv --target cultivar --depth 2 --out wine.json
 dtsemnet fit houses.parquet --target price --task regression --drop id
 dtsemnet fit train.csv --target y --test test.csv --seed 1 --json
+dtsemnet fit loans.csv --target paid --increasing income --decreasing debt
 dtsemnet fit sales.xlsx --target revenue --date day --weight units --na unknown
 """
 
@@ -126,6 +128,16 @@ def run(
     sparsity: Annotated[
         Literal["auto"] | None, typer.Option(help="auto: the fewest columns a split that do nearly as well.")
     ] = None,
+    increasing: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Answers never fall along a column, proved (two classes: of the last one); repeatable.",
+            metavar="COLUMN",
+        ),
+    ] = None,
+    decreasing: Annotated[
+        list[str] | None, typer.Option(help="Answers never rise along a column; repeatable.", metavar="COLUMN")
+    ] = None,
     balanced: Annotated[bool, typer.Option("--balanced", help="Give every class the same total weight.")] = False,
     jobs: Annotated[int, typer.Option(help="Starts that run in parallel; -1: one per core.", metavar="N")] = 1,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace the model file.")] = False,
@@ -159,6 +171,7 @@ def run(
             "max_depth": depth, "effort": effort,
             "n_init": n_init or "auto", "max_iter": epochs, "l1": l1,
             "integer_weights": integer_weights or False, "max_split_features": max_split_features, "sparsity": sparsity,
+            "monotonic_cst": _order(table.train.names, increasing or (), decreasing or ()),
             "n_jobs": jobs, "random_state": seed,
             "verbose": int(not quiet and not as_json and sys.stderr.isatty()),
         }  # fmt: skip
@@ -191,6 +204,17 @@ def _logging() -> Iterator[_Log]:
         yield log
     finally:
         logger.removeHandler(log)
+
+
+def _order(names: Sequence[str], increasing: Sequence[str], decreasing: Sequence[str]) -> list[int] | None:
+    """The order of the answers along each column; None if none was asked for."""
+    check_columns(increasing, names, "--increasing")
+    check_columns(decreasing, names, "--decreasing")
+    for name in increasing:
+        if name in decreasing:
+            raise ValueError(f"--increasing and --decreasing both name {quoted(name)}; keep one of them.")
+    order = [(name in increasing) - (name in decreasing) for name in names]
+    return order if any(order) else None
 
 
 def _task_options(task: str, leaf: str | None, most: int | None, *, balanced: bool) -> dict[str, Any]:
