@@ -6,8 +6,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from dtsemnet.estimators.base import TreeClassifier, TreeRegressor, initial_tree
+from dtsemnet.estimators.base import initial_tree
 from dtsemnet.estimators.checks import read_weight
+from dtsemnet.estimators.kinds import TreeClassifier, TreeRegressor
 from dtsemnet.fit.data import Scaling, TrainingData, merge
 from dtsemnet.fit.leaves import constant_tree, count_classes, frequencies
 from dtsemnet.training import History

@@ -480,7 +480,7 @@ def _sparse_parts(X: Any) -> Iterator[Any] | None:
 
 def _has_sparse_columns(X: Any) -> bool:
     """Whether X is a data frame of pandas that leaves out a value in some columns, such as 0."""
-    is_frame = hasattr(X, "columns") and hasattr(X, "iloc")
+    is_frame = hasattr(X, "iloc") and hasattr(X, "columns")  # in this order: a LazyFrame of polars computes its columns
     return is_frame and any(str(dtype).startswith("Sparse") for dtype in X.dtypes)
 
 

@@ -16,8 +16,8 @@ import scipy.sparse
 from sklearn.utils import assert_all_finite
 
 from dtsemnet.arrays import Array, Bools, Floats
-from dtsemnet.estimators.base import TreeClassifier
 from dtsemnet.estimators.encode import in_blocks
+from dtsemnet.estimators.kinds import TreeClassifier
 from dtsemnet.estimators.sparsity import SparseEstimator
 from dtsemnet.fit.data import TrainingData
 from dtsemnet.fit.regression_task import RegressionTask

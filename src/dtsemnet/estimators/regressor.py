@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 from dtsemnet.arrays import Array
-from dtsemnet.estimators.base import TreeRegressor, initial_tree
+from dtsemnet.estimators.base import initial_tree
 from dtsemnet.estimators.checks import RULES, check_means, check_sparsity, check_targets
+from dtsemnet.estimators.kinds import TreeRegressor
 from dtsemnet.estimators.persistence import Rule, check_parameters, one_of
 from dtsemnet.estimators.pruning import PrunableEstimator
 from dtsemnet.estimators.sparsity import SparseEstimator

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from dtsemnet.arrays import Array, Floats
-from dtsemnet.estimators.base import TreeClassifier, TreeRegressor
+from dtsemnet.estimators.kinds import TreeClassifier, TreeRegressor
 from dtsemnet.estimators.persistence import Rule, one_of, whole
 from dtsemnet.fit.data import Sample, TrainingData, set_aside
 from dtsemnet.fit.leaves import constant_tree

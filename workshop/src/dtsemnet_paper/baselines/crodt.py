@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dtsemnet.arrays import Array, Floats, Ints
-from dtsemnet.estimators.base import TreeClassifier
+from dtsemnet.estimators.kinds import TreeClassifier
 from dtsemnet.estimators.persistence import Rule, whole
 from dtsemnet.fit.data import Sample, TrainingData
 from dtsemnet.fit.leaves import class_tree, constant_tree, count_classes, frequencies

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dtsemnet.arrays import Floats, Ints
-from dtsemnet.estimators.base import TreeClassifier, TreeRegressor
+from dtsemnet.estimators.kinds import TreeClassifier, TreeRegressor
 from dtsemnet.estimators.persistence import Rule, number, one_of, or_none
 from dtsemnet.fit.data import BLOCK, Sample, TrainingData
 from dtsemnet.fit.leaves import class_tree

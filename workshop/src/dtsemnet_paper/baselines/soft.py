@@ -20,7 +20,8 @@ import numpy as np
 from sklearn.metrics import accuracy_score, r2_score
 
 from dtsemnet.arrays import Array, Floats, Ints
-from dtsemnet.estimators.base import TreeClassifier, TreeEstimator, TreeRegressor
+from dtsemnet.estimators.base import TreeEstimator
+from dtsemnet.estimators.kinds import TreeClassifier, TreeRegressor
 from dtsemnet.estimators.persistence import Rule, number, or_none
 from dtsemnet.fit.data import Sample, Scaling, TrainingData
 from dtsemnet.fit.leaves import PENALTIES, LeafFit, RidgeRows, class_tree, count_classes, frequencies, ridge_paths

@@ -15,7 +15,7 @@ import numpy as np
 
 from dtsemnet.arrays import Floats, Ints
 from dtsemnet.estimators import DTSemNetRegressor
-from dtsemnet.estimators.base import TreeRegressor
+from dtsemnet.estimators.kinds import TreeRegressor
 from dtsemnet.fit.data import TrainingData
 from dtsemnet.fit.regression_task import RegressionTask
 from dtsemnet.fit.settings import OVERRIDES, REGRESSION_RECIPES, FitOptions, Setting

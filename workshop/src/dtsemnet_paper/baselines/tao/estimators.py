@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dtsemnet.arrays import Floats
-from dtsemnet.estimators.base import TreeClassifier, TreeRegressor
+from dtsemnet.estimators.kinds import TreeClassifier, TreeRegressor
 from dtsemnet.estimators.persistence import FLAG, Rule, number, one_of, whole
 from dtsemnet.fit.data import TrainingData, set_aside
 from dtsemnet.fit.leaves import constant_tree
