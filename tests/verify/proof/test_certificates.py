@@ -48,6 +48,9 @@ def test_statements_of_small_systems():
     proof = Farkas(Polytope(np.array([[1.0], [-1.0]]), np.array([0.0, -1.0]), 0 * one, one), np.ones(2))
     assert proof.check()
     assert proof.gap == 1  # z <= 0 and z >= 1
+    touching = Farkas(Polytope(np.array([[1.0], [-1.0]]), np.array([0.0, 0.0]), 0 * one, one), np.ones(2))
+    assert touching.gap == 0  # z <= 0 and z >= 0, which 0 satisfies
+    assert not touching.check()
     assert linear_bound(one, 0.0, Polytope(np.array([[-1.0]]), np.array([-2.0]), 0 * one, 5 * one), one) == 2  # z >= 2
     rows, ones = np.array([[-1.0, -1.0]]), np.ones(2)
     distances = [distance_bound(rows, np.array([-2.0]), one, 0 * ones, ones, norm) for norm in ("inf", "1")]
@@ -58,7 +61,7 @@ def test_values_and_roundings_of_fractions():
     assert exact_dot(np.array([1e16, 1.0]), np.array([1.0, 0.5])) == Fraction(20000000000000001, 2)
     assert exact_value(np.array([3.0]), 1.0, [Fraction(1, 3)]) == 2
     assert round_down(Fraction(1, 10)) < Fraction(1, 10) < round_up(Fraction(1, 10))
-    assert round_down(Fraction(1, 4)) == 0.25
+    assert round_down(Fraction(1, 4)) == round_up(Fraction(1, 4)) == 0.25
 
 
 @given(seed=st.integers(0, 1000))
