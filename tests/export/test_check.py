@@ -57,7 +57,7 @@ def test_one_bit_of_a_split_is_found_in_an_exact_export(kind, split, n_rows):
         check_export(model, as_itself(model, off), n_rows=n_rows)
 
 
-@pytest.mark.parametrize("kind", ["linear", "mixed linear"])
+@pytest.mark.parametrize("kind", ["linear", "mixed linear", "tanh"])
 def test_a_wrong_leaf_is_found_in_any_export(kind):
     model = make_model(kind)
     reached = int(np.bincount(model.apply(probe_rows(model, None, 300, np.random.default_rng(1)))).argmax())
@@ -80,6 +80,21 @@ def test_rounding_to_floats_is_counted_not_refused(kind):
     assert report.n_near > 0
     with pytest.raises(ExportError):
         check_export(model, as_itself(model, floats), n_rows=3000)
+
+
+def test_floats_of_columns_far_from_zero_are_counted_not_refused():
+    column = Column("a", center=1000.0, scale=0.1)
+    line = Tree(Topology([]), np.empty((0, 1)), [], [[0.0]], coef=[[[1.0]]])
+    model = Model(Encoder([column]), line)
+
+    def in_floats(rows):
+        x = (rows.astype(np.float32) - np.float32(1000)) * np.float32(0.1)
+        return Predictions(np.zeros(len(rows), np.int64), x.astype(float))
+
+    rows = np.random.default_rng(0).normal(1000, 1, (300, 1))
+    assert check_export(model, Artefact("model", "", False, in_floats, 2.0**-24), rows).n_rows > 300
+    with pytest.raises(ExportError, match="disagrees"):
+        check_export(model, Artefact("model", "", False, lambda rows: in_floats(rows + 0.01), 2.0**-24), rows)
 
 
 @given(trees())

@@ -105,6 +105,12 @@ def test_finite_numbers_that_overflow_both_ways_are_refused():
     assert routing.apply(np.array([[-1e300, 0.0], [1e300, -1e300]]), weight, bias, children, leaf) == 1
     assert routing.apply(np.array([[-1e300, 0.0], [1e300, 1.0]]), weight, bias, children, leaf) == -1
     assert_array_equal(leaf, [0, 1])
+    score, path = np.zeros((2, 1)), np.full((2, 1), -1)
+    assert routing.scores(np.array([[1e300, -1e300], [0.0, 0.0]]), weight, bias, score) == 0
+    assert routing.scores(np.array([[-1e300, 0.0], [1e300, 1.0]]), weight, bias, score) == -1
+    assert_array_equal(score, [[-np.inf], [np.inf]])
+    assert routing.decision_path(np.array([[1.0, 1.0], [1e300, 1.0]]), weight, bias, children, path) == -1
+    assert_array_equal(path, [[0], [0]])
 
 
 def test_products_and_sums_are_not_fused():

@@ -63,9 +63,19 @@ def test_large_arrays_in_blocks_give_the_same_rows(monkeypatch):
     monkeypatch.setattr("dtsemnet.tree.tree._BLOCK", 100)
     for one, two in zip(answers(tree, np.asfortranarray(X)), expected):
         assert_array_equal(one, two)
+    linear = tree.replace(coef=rng.normal(size=(16, 1, 7)))
+    assert_array_equal(linear.predict(np.asfortranarray(X)), np.concatenate([linear.predict(x[None]) for x in X]))
     X[700, 3] = np.inf
-    with pytest.raises(ValueError, match="row 700, column 3"):
-        tree.apply(np.asfortranarray(X))
+    for one in (tree, linear):
+        with pytest.raises(ValueError, match="row 700, column 3"):
+            one.predict(np.asfortranarray(X))
+
+
+def test_a_wrong_number_of_columns_is_told_with_the_first_three():
+    for n, said in ((3, "columns a, b, c in that order"), (4, r"columns a, b, c, \.\.\. in that order")):
+        tree = Tree(Topology.complete(1), np.ones((1, n)), [0.0], [[0.0], [1.0]], feature_names=list("abcd")[:n])
+        with pytest.raises(ValueError, match=said):
+            tree.predict(np.zeros((1, 2)))
 
 
 @given(st.data(), trees())
