@@ -111,6 +111,10 @@ def test_finite_numbers_that_overflow_both_ways_are_refused():
     assert_array_equal(score, [[-np.inf], [np.inf]])
     assert routing.decision_path(np.array([[1.0, 1.0], [1e300, 1.0]]), weight, bias, children, path) == -1
     assert_array_equal(path, [[0], [0]])
+    infinite = np.array([[1.0, 1.0], [np.inf, 1.0]])
+    assert routing.apply(infinite, weight, bias, children, leaf) == 1
+    assert routing.scores(infinite, weight, bias, score) == 1
+    assert routing.decision_path(infinite, weight, bias, children, path) == 1
 
 
 def test_products_and_sums_are_not_fused():
