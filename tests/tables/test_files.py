@@ -157,3 +157,12 @@ def test_a_file_that_is_no_table_is_refused_in_plain_words(content: str, message
     (tmp_path / "t.csv").write_text(content)
     with pytest.raises(ValueError, match=message):
         read_table(tmp_path / "t.csv")
+
+
+def test_columns_with_one_name_are_refused(tmp_path: Path) -> None:
+    feather = pytest.importorskip("pyarrow.feather")
+    pyarrow = pytest.importorskip("pyarrow")
+    table = pyarrow.Table.from_arrays([pyarrow.array([1.0, 2.0])] * 2, names=["a", "a"])
+    feather.write_feather(table, str(tmp_path / "twice.feather"))
+    with pytest.raises(ValueError, match=r"twice.feather' has 2 columns named 'a'; give each a name of its own"):
+        read_table(tmp_path / "twice.feather")

@@ -92,3 +92,10 @@ def test_texts_of_either_order_of_bytes_are_read(tmp_path):
         with (tmp_path / "run.npz").open("wb") as stream:
             np.savez(stream, text=np.array('{"a": 1}', dtype))
         assert read_archive(tmp_path / "run.npz") == ({"a": 1}, {})
+
+
+def test_a_member_that_is_no_array_is_refused(tmp_path):
+    with zipfile.ZipFile(whole(tmp_path), "a") as archive:
+        archive.writestr("state/v.npy", b"no array")
+    with pytest.raises(ValueError, match="is no array"):
+        read_archive(tmp_path / "run.npz")

@@ -18,6 +18,7 @@ import numpy as np
 
 from dtsemnet.arrays import Array, Floats
 from dtsemnet.cli.output import Tell, check_columns, counted, listed, quoted, working
+from dtsemnet.names import printable
 from dtsemnet.tables.dates import PARTS, looks_like_dates
 from dtsemnet.tables.files import TableOptions, import_pandas, read_table
 from dtsemnet.tables.recipe import Recipe, is_text
@@ -361,9 +362,10 @@ def _refuse_infinite(frame: Any, what: str) -> None:
     for name in frame.columns:
         if frame[name].dtype.kind == "f" and np.isinf(values := frame[name].to_numpy()).any():
             row = int(np.flatnonzero(np.isinf(values))[0])
+            label = printable(str(frame.index[row]))  # a file may name its rows
             raise ValueError(
-                f"{what} {quoted(name)} holds {values[row]} in row {frame.index[row]}, counted from 0 below the header;"
-                " leave the cell empty if the number is not known."
+                f"{what} {quoted(name)} holds {values[row]} in row {label}, counted from 0 below the header; leave the "
+                "cell empty if the number is not known."
             )
 
 

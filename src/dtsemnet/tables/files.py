@@ -159,6 +159,9 @@ def read_table(
     except Exception as error:  # a damaged file may break any step of the packages that read it
         raise ValueError(f"data file {quoted(path)} cannot be read: {_reason(error)}.") from error
     frame.columns = [str(name) for name in frame.columns]
+    if not frame.columns.is_unique:
+        name, n = Counter(frame.columns).most_common(1)[0]
+        raise ValueError(f"data file {quoted(path)} has {n} columns named {quoted(name)}; give each a name of its own.")
     if not len(frame):
         raise ValueError(f"data file {quoted(path)} has a header but no rows.")
     return frame

@@ -65,6 +65,8 @@ def read_archive(path: str | PathLike[str]) -> tuple[Any, dict[str, Array]]:
                 if not isinstance(archive, NpzFile):
                     raise ValueError("it holds a single array")
                 arrays = {name: archive[name] for name in archive.files}
+                if strange := [name for name, array in arrays.items() if not isinstance(array, np.ndarray)]:
+                    raise ValueError(f"its member {strange[0]!r} is no array")
             return json.loads(_text(arrays.pop(TEXT))), arrays
         except MemoryError:
             raise MemoryError(f"checkpoint {path} does not fit into the memory that is left.") from None
