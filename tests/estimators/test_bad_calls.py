@@ -249,6 +249,6 @@ def test_a_bad_parameter_is_named_with_its_value(name, value):
 
 @pytest.mark.parametrize("device", ["cuda:9", "nonsense"])
 def test_a_device_that_is_not_there_is_a_value_error(device):
-    pytest.importorskip("torch")
+    pytest.importorskip("torch")  # an extra; without it there is no device to name, and .ci/run forbids skips
     with pytest.raises(ValueError, match=f"device must be one that torch can use here.*{device}"):
         classify(engine="torch", device=device)

@@ -81,13 +81,13 @@ class Judge:
 
     def fork(self, branch: Branch, sides: Sequence[Branch]) -> list[Branch]:
         """The sides of a branch that may hold traces, each with a record of its own."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} must define fork.")
 
     def multipliers(
         self, branch: Branch, kind: str, *asked: tuple[Form, float], goals: Sequence[float] = ()
     ) -> Sequence[Multipliers | None]:
         """Multipliers that bound forms from above (1) or below (-1)."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} must define multipliers.")
 
 
 @dataclass
